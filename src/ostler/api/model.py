@@ -1,0 +1,56 @@
+"""How our JSON looks: camelCase outside, our own names inside, instants in UTC with a Z, money as numbers.
+
+Models for bodies and queries refuse unknown fields by name; models for answers are exact.
+"""
+
+import re
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Annotated
+
+from annotated_types import Ge, Le
+from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, PlainSerializer
+from pydantic.alias_generators import to_camel
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d[Tt ]", re.ASCII)
+
+
+class Answer(BaseModel):
+    """What a route answers."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
+
+
+class Question(BaseModel):
+    """What a route is asked, in a body or a query."""
+
+    model_config = ConfigDict(alias_generator=to_camel, extra="forbid", frozen=True)
+
+
+def in_utc(instant: datetime) -> str:
+    """Return the instant as people and programs of the web write it: UTC, milliseconds, Z."""
+    return instant.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _is_instant(value: object) -> object:
+    """Let through what begins like an instant; a number would be taken for seconds, also as text."""
+    if value is None or (isinstance(value, str) and _DATE.match(value)):
+        return value
+    msg = "must be an instant as text, such as 2026-01-31T12:00:00Z"
+    raise ValueError(msg)
+
+
+def _ours(instant: datetime) -> datetime:
+    try:
+        return instant.astimezone(UTC)
+    except OverflowError as error:
+        msg = "must be an instant between the years 1 and 9999 in UTC"
+        raise ValueError(msg) from error
+
+
+# what the database can hold; no row has such a number
+RowNumber = Annotated[int, Ge(0), Le(2**63 - 1)]
+GivenInstant = Annotated[AwareDatetime, BeforeValidator(_is_instant), AfterValidator(_ours)]
+Instant = Annotated[datetime, PlainSerializer(in_utc, return_type=str)]
+# exact within: a price has at most five decimals, which a JSON number carries unharmed
+Dollars = Annotated[Decimal, PlainSerializer(float, return_type=float)]

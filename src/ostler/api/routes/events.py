@@ -1,0 +1,90 @@
+"""`/api/events`: everything that happens, live or as pages of the log.
+
+A client that accepts `text/event-stream` follows the log from `Last-Event-ID` (or from now); any other gets
+a page of it as JSON, after an id; with `waitFor=changed` as soon as there is one. Those who wait cost nothing
+while nothing happens: one reader of the log serves all of them.
+"""
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Header, Query, Request
+from pydantic import Field
+from sse_starlette import EventSourceResponse, ServerSentEvent
+from starlette.responses import Response
+
+from ostler.api.exchange import Exchange
+from ostler.api.model import Answer, Question, RowNumber
+from ostler.api.routes.event_answers import EventAnswer, event_of
+from ostler.notify.feed import Feed, FeedFilter
+from ostler.notify.sse import PING_S, sse_message
+from ostler.usecases.waiting import Waited
+
+router = APIRouter(prefix="/api/events", tags=["events"])
+_STREAM = "text/event-stream"
+_NO_ID = 2**63 - 1
+
+
+class EventsQuestion(Question):
+    """Which events."""
+
+    after: RowNumber | None = Field(None, description="an event's id; 0 is the log's beginning")
+    limit: int = Field(100, ge=1, le=500)
+    instance_id: str | None = Field(None, max_length=64)
+    project: str | None = Field(None, max_length=63)
+    event: list[str] = Field([], max_length=64, description="names, or beginnings such as `instance.*`")
+    wait_for: Literal["changed"] | None = Field(None, description="answer once there is an event")
+    timeout_seconds: float = Field(60, ge=0, le=120)
+
+
+class EventsAnswer(Answer):
+    """One page of the log, oldest first."""
+
+    events: list[EventAnswer]
+    next_after: int
+    waited: Waited | None = None  # how waiting ended
+    reset: bool = False  # events are missing before `nextAfter`: read the state anew
+
+
+@router.get(
+    "",
+    summary="What happens: a live stream, or a page of the log",
+    response_model=EventsAnswer,
+    responses={200: {"content": {_STREAM: {"schema": {"type": "string"}}}}},
+)
+async def events(
+    request: Request,
+    on: Exchange,
+    question: Annotated[EventsQuestion, Query()],
+    last_event_id: Annotated[str | None, Header()] = None,
+) -> Response | EventsAnswer:
+    wanted = FeedFilter(question.instance_id, on.caller.meant(question.project), tuple(question.event))
+    if _STREAM in request.headers.get("accept", ""):
+        after = _last_seen(last_event_id) if last_event_id else question.after
+        return EventSourceResponse(_messages(on.instances.feed, after, wanted), ping=PING_S)
+    if question.wait_for is not None:
+        return await _waited(on.instances.feed, question, wanted)
+    found = await on.instances.feed.page(question.after or 0, question.limit, wanted)
+    last = found[-1].id if found else question.after or 0
+    return EventsAnswer(events=[event_of(each) for each in found], next_after=last)
+
+
+def _last_seen(last_event_id: str) -> int:
+    """Return the id after which to go on; what is no id of ours is taken for one of another log."""
+    is_id = last_event_id.isascii() and last_event_id.isdecimal() and len(last_event_id) < len(str(_NO_ID))
+    return int(last_event_id) if is_id else _NO_ID
+
+
+async def _waited(feed: Feed, question: EventsQuestion, wanted: FeedFilter) -> EventsAnswer:
+    turn = await feed.next_page(question.after or 0, question.limit, wanted, question.timeout_seconds)
+    return EventsAnswer(
+        events=[event_of(each) for each in turn.events],
+        next_after=turn.next_after,
+        waited=Waited.REACHED if turn.events or turn.is_reset else Waited.TIMEOUT,
+        reset=turn.is_reset,
+    )
+
+
+async def _messages(feed: Feed, after: int | None, wanted: FeedFilter) -> AsyncIterator[ServerSentEvent]:
+    async for item in feed.follow(after, wanted):
+        yield sse_message(item)

@@ -1,0 +1,258 @@
+"""Changes of instances: create, start, stop, restart, migrate, delete, by id and by name.
+
+Every change answers at once with the operation that carries it out. Repeating a change is harmless.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Annotated
+
+import orjson
+from fastapi import APIRouter, Header, Response
+
+from ostler.api.caller import Caller
+from ostler.api.exchange import Exchange
+from ostler.api.json_body import JsonBody
+from ostler.api.model import Answer, Dollars, Instant
+from ostler.api.routes.instance_bodies import (
+    ByNameBody,
+    CreateBody,
+    MigrateBody,
+    StartBody,
+    StartByNameBody,
+    described_by,
+)
+from ostler.domain.deadlines import estimated_ready_at
+from ostler.domain.errors import RequestInvalid
+from ostler.domain.fields import FieldCode, Fields
+from ostler.domain.requests import INSTANCE_NAME
+from ostler.domain.start_requests import StartRequest, parse_start
+from ostler.store.idempotency import RequestKey
+from ostler.usecases.asking import ById, ByName, Target
+from ostler.usecases.planning import Prospect
+from ostler.usecases.verbs import Answer as Outcome
+
+router = APIRouter(prefix="/api/instances", tags=["instances"])
+IdempotencyKey = Annotated[str | None, Header(min_length=1, max_length=255)]
+InstanceId = str
+
+
+class CreatedAnswer(Answer):
+    """The create is accepted and will be carried out."""
+
+    instance_id: str
+    status: str
+    message: str
+    operation_id: str
+    estimated_ready_time: Instant
+
+
+class CandidateAnswer(Answer):
+    """An offer that would be tried."""
+
+    region: str
+    product_id: str
+    product_name: str
+    price_per_hour: Dollars
+
+
+class LeftOutAnswer(Answer):
+    """A region, or a product in it, that would not be tried."""
+
+    region: str
+    reason: str
+    product_id: str | None
+    price_per_hour: Dollars | None
+
+
+class PlanAnswer(Answer):
+    """What a create would do now, in this order."""
+
+    dry_run: bool = True
+    rootfs_size: int
+    candidates: list[CandidateAnswer]
+    left_out: list[LeftOutAnswer]
+
+
+class ChangeAnswer(Answer):
+    """The change is accepted and will be carried out, or was so already."""
+
+    instance_id: str
+    novita_instance_id: str | None
+    status: str
+    message: str
+    operation_id: str | None
+
+
+class StartAnswer(ChangeAnswer):
+    """The start is accepted."""
+
+    estimated_ready_time: Instant
+
+
+@router.post(
+    "",
+    status_code=HTTPStatus.CREATED,
+    summary="Create an instance",
+    responses={200: {"model": PlanAnswer, "description": "`dryRun`: the plan; nothing was created"}},
+    openapi_extra=described_by(CreateBody),
+)
+async def create(
+    body: JsonBody, on: Exchange, response: Response, idempotency_key: IdempotencyKey = None
+) -> CreatedAnswer | PlanAnswer:
+    request = await on.instances.create.read(body, on.instances.defaults, on.caller.project)
+    if request.is_dry_run:
+        response.status_code = HTTPStatus.OK
+        return _plan(await on.instances.create.plan(request.spec))
+    key = _request_key(idempotency_key, on.caller, body)
+    accepted = await on.instances.create.accept(request, on.asker, key)
+    response.headers["Location"] = f"/api/instances/{accepted.instance_id}"
+    return CreatedAnswer(
+        instance_id=accepted.instance_id,
+        status="creating",
+        message=f"{request.spec.name} will be created.",
+        operation_id=accepted.operation_id,
+        estimated_ready_time=accepted.estimated_ready_at,
+    )
+
+
+@router.post(
+    "/start",
+    status_code=HTTPStatus.ACCEPTED,
+    summary="Start the instance of this name",
+    openapi_extra=described_by(StartByNameBody),
+)
+async def start_by_name(body: JsonBody, on: Exchange) -> StartAnswer:
+    request = parse_start(body, on.instances.defaults, by_name=True)
+    assert request.instance_name is not None
+    return await _start(ByName(request.instance_name), request, on)
+
+
+@router.post(
+    "/stop",
+    status_code=HTTPStatus.ACCEPTED,
+    summary="Stop the instance of this name",
+    openapi_extra=described_by(ByNameBody),
+)
+async def stop_by_name(body: JsonBody, on: Exchange) -> ChangeAnswer:
+    return _changed(await on.instances.verbs.stop(_named(body), on.asker), "stopped")
+
+
+@router.post(
+    "/delete",
+    status_code=HTTPStatus.ACCEPTED,
+    summary="Delete the instance of this name",
+    openapi_extra=described_by(ByNameBody),
+)
+async def delete_by_name(body: JsonBody, on: Exchange) -> ChangeAnswer:
+    return _changed(await on.instances.verbs.delete(_named(body), on.asker), "deleted")
+
+
+@router.post(
+    "/{instance_id}/start",
+    status_code=HTTPStatus.ACCEPTED,
+    summary="Start a stopped instance",
+    openapi_extra=described_by(StartBody, is_required=False),
+)
+async def start(instance_id: InstanceId, body: JsonBody, on: Exchange) -> StartAnswer:
+    request = parse_start(body, on.instances.defaults)
+    return await _start(ById(instance_id), request, on)
+
+
+@router.post("/{instance_id}/stop", status_code=HTTPStatus.ACCEPTED, summary="Stop an instance")
+async def stop(instance_id: InstanceId, on: Exchange) -> ChangeAnswer:
+    return _changed(await on.instances.verbs.stop(ById(instance_id), on.asker), "stopped")
+
+
+@router.post("/{instance_id}/restart", status_code=HTTPStatus.ACCEPTED, summary="Restart an instance")
+async def restart(instance_id: InstanceId, on: Exchange) -> ChangeAnswer:
+    return _changed(await on.instances.verbs.restart(ById(instance_id), on.asker), "restarted")
+
+
+@router.post(
+    "/{instance_id}/migrate",
+    status_code=HTTPStatus.ACCEPTED,
+    summary="Move an instance to another machine; its disks' content is lost",
+    openapi_extra=described_by(MigrateBody),
+)
+async def migrate(instance_id: InstanceId, body: JsonBody, on: Exchange) -> ChangeAnswer:
+    fields = Fields(body)
+    fields.refuse_unknown(("acceptDataLoss",))
+    accepts_data_loss = fields.flag("acceptDataLoss")
+    if fields.errors:
+        raise RequestInvalid(fields.errors)
+    outcome = await on.instances.verbs.migrate(
+        ById(instance_id), on.asker, accepts_data_loss=accepts_data_loss
+    )
+    return _changed(outcome, "migrated")
+
+
+@router.delete("/{instance_id}", status_code=HTTPStatus.ACCEPTED, summary="Delete an instance for good")
+async def delete(instance_id: InstanceId, on: Exchange) -> ChangeAnswer:
+    return _changed(await on.instances.verbs.delete(ById(instance_id), on.asker), "deleted")
+
+
+async def _start(target: Target, request: StartRequest, on: Exchange) -> StartAnswer:
+    outcome = await on.instances.verbs.start(target, on.asker, request, on.instances.defaults.health)
+    began_at = outcome.instance.start_began_at or outcome.instance.created_at
+    return StartAnswer(
+        **_changed(outcome, "started").model_dump(), estimated_ready_time=estimated_ready_at(began_at, ())
+    )
+
+
+def _changed(outcome: Outcome, done: str) -> ChangeAnswer:
+    instance, operation = outcome.instance, outcome.operation
+    is_so_already = operation is None or not operation.is_open
+    said = (
+        f"{instance.name} is {instance.state} already."
+        if is_so_already
+        else f"{instance.name} will be {done}."
+    )
+    return ChangeAnswer(
+        instance_id=instance.id,
+        novita_instance_id=instance.upstream_id,
+        status=instance.state,
+        message=said,
+        operation_id=None if operation is None else operation.id,
+    )
+
+
+def _plan(prospect: Prospect) -> PlanAnswer:
+    return PlanAnswer(
+        rootfs_size=prospect.rootfs_gb,
+        candidates=[
+            CandidateAnswer(
+                region=each.region.code,
+                product_id=each.product.id,
+                product_name=each.product.name,
+                price_per_hour=each.price_per_hour.amount,
+            )
+            for each in prospect.plan.candidates
+        ],
+        left_out=[
+            LeftOutAnswer(
+                region=each.region,
+                reason=each.reason,
+                product_id=each.product_id,
+                price_per_hour=None if each.price_per_hour is None else each.price_per_hour.amount,
+            )
+            for each in prospect.plan.left_out
+        ],
+    )
+
+
+def _named(body: Mapping[str, object]) -> ByName:
+    fields = Fields(body)
+    fields.refuse_unknown(("instanceName",))
+    name = fields.required_text("instanceName", FieldCode.INVALID_INSTANCE_NAME, INSTANCE_NAME)
+    if fields.errors:
+        raise RequestInvalid(fields.errors)
+    return ByName(name)
+
+
+def _request_key(key: str | None, caller: Caller, body: Mapping[str, object]) -> RequestKey | None:
+    if key is None:
+        return None
+    digest = hashlib.sha256(orjson.dumps(body, option=orjson.OPT_SORT_KEYS)).hexdigest()
+    return RequestKey(caller.key_id, "POST /api/instances", key, digest)

@@ -1,0 +1,98 @@
+"""How old what is read may be: hardly older than a pass, while the cloud answers; no read waits for it."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from ostler.domain.lifecycle import State
+from ostler.usecases.asking import ById
+from ostler.usecases.listing import ListWish
+from ostler.usecases.reading import STALE_AFTER, Reading
+from ostler.usecases.row_views import DETAILS, STATES, RowViews
+from ostler.watch.account import Account
+from ostler.watch.standing import WatchStanding
+from ostler.watch.watcher import Watcher
+from tests.support.core import SOMEBODY, Installation, Ostler, a_wish, an_installation
+from tests.support.simulator import server_error
+from tests.support.watching import CONFIG, DIGEST, a_tower, led
+
+pytestmark = pytest.mark.looptime
+
+_LONGEST_PASS = timedelta(seconds=2)
+
+
+@asynccontextmanager
+async def watched(home: Installation, interval: timedelta) -> AsyncIterator[tuple[Ostler, WatchStanding]]:
+    """Watch as a server does, for a block."""
+    process = await home.process()
+    config = replace(CONFIG, slow=interval)
+    standing = WatchStanding(process.database, process.clock, config)
+    following = asyncio.create_task(standing.run())
+    async with led(process, Watcher(a_tower(process, config), Account(process.recorder, DIGEST))):
+        yield process, standing
+    following.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await following
+
+
+async def running(process: Ostler, name: str = "demo") -> str:
+    """Have an instance that runs, and let things come to rest."""
+    accepted = await process.accept(a_wish(name))
+    await process.until(accepted.instance_id, State.RUNNING)
+    await process.clock.sleep(120)
+    return accepted.instance_id
+
+
+async def test_what_is_shown_is_never_older_than_the_interval_and_a_pass() -> None:
+    interval = timedelta(seconds=30)
+    async with an_installation() as home, watched(home, interval) as (process, standing):
+        instance_id = await running(process)
+        reading = Reading(process.database, process.recorder, process.clock, standing.picture)
+        ages = []
+        for _ in range(600):
+            await process.clock.sleep(1)
+            details = await reading.details(ById(instance_id), SOMEBODY)
+            assert details.age is not None
+            ages.append(details.age)
+    assert max(ages) <= interval + _LONGEST_PASS
+    assert max(ages) > timedelta(seconds=20)  # the passes alone keep it fresh
+
+
+async def test_between_rare_passes_each_read_of_what_is_old_has_it_renewed_behind_its_back() -> None:
+    async with an_installation() as home, watched(home, timedelta(seconds=300)) as (process, standing):
+        instance_id = await running(process)
+        reading = Reading(process.database, process.recorder, process.clock, standing.picture)
+        ages = []
+        for _ in range(900):
+            await process.clock.sleep(1)
+            began = process.clock.monotonic()
+            details = await reading.details(ById(instance_id), SOMEBODY)
+            assert process.clock.monotonic() == began  # no wait: the cloud was not asked for it
+            assert details.age is not None
+            ages.append(details.age)
+    assert max(ages[1:]) <= STALE_AFTER + _LONGEST_PASS
+
+
+async def test_while_the_cloud_is_down_the_age_grows_and_is_told() -> None:
+    async with an_installation() as home, watched(home, timedelta(seconds=30)) as (process, standing):
+        instance_id = await running(process)
+        reading = Reading(process.database, process.recorder, process.clock, standing.picture)
+        views = RowViews(process.database, reading, standing.picture, process.clock)
+        home.simulated.next_call("*", server_error(503), times=10_000)
+        before = (await views.stats())[DETAILS]
+        await process.clock.sleep(600)
+        details = await reading.details(ById(instance_id), SOMEBODY)
+        await reading.heading(ListWish())
+        after = await views.stats()
+    assert details.row.instance.state is State.RUNNING
+    assert details.age is not None
+    assert details.age > timedelta(seconds=570)
+    assert (before.size, before.fresh) == (1, 1)
+    assert (after[DETAILS].fresh, after[STATES].size) == (0, 1)
+    assert after[DETAILS].oldest == details.age
+    assert (after[DETAILS].lookups.misses, after[STATES].lookups.misses) == (1, 1)

@@ -17,6 +17,7 @@ pytest_plugins = (
     "tests.support.needs",
     "tests.support.databases",
     "tests.support.engine",
+    "tests.support.launcher",
     "tests.support.chaos_report",
 )
 

@@ -6,7 +6,7 @@ every fourth it is also away for ten minutes of its time. `make chaos KILLS=100`
 """
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -15,7 +15,6 @@ from sqlalchemy import URL
 
 from tests.support.chaos_report import Figures, counted, note, seeds_asked
 from tests.support.chaos_run import Ground, run
-from tests.support.chaos_site import Launcher, launcher
 from tests.support.chaos_stage import Course, Plan, Report
 from tests.support.databases import KINDS, an_empty_database
 
@@ -36,17 +35,10 @@ def span(batch: Sequence[int]) -> str:
     return f"{batch[0]}-{batch[-1]}"
 
 
-@pytest.fixture(scope="module")
-def by() -> Iterator[Launcher]:
-    """Give what starts the programs of all runs."""
-    with launcher() as by:
-        yield by
-
-
 @pytest.fixture
-def ground(by: Launcher) -> Ground:
+def ground() -> Ground:
     """Give what the runs of one batch stand on."""
-    return Ground(by)
+    return Ground()
 
 
 @pytest.fixture(params=KINDS)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.support.chaos_rows import rows_of
-from tests.support.chaos_site import Launcher, Server, a_server, pretend_cloud
+from tests.support.chaos_site import Server, a_server, pretend_cloud
 from tests.support.chaos_stage import SPEED, Course, Plan, Report, Stage
 
 _AT_ONCE = 3
@@ -23,7 +23,6 @@ _EARLY = 0.2
 class Ground:
     """What runs stand on: how many of them may be under load at once, so that they do not starve."""
 
-    by: Launcher
     load: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
 
 
@@ -31,7 +30,7 @@ async def run(plan: Plan, ground: Ground, folder: Path, database_url: str | None
     """Play a plan on SQLite in the folder, or on the PostgreSQL database at the address."""
     async with AsyncExitStack() as until_judged:
         async with ground.load:
-            stage = await until_judged.enter_async_context(_staged(plan, ground.by, folder, database_url))
+            stage = await until_judged.enter_async_context(_staged(plan, folder, database_url))
             asking = asyncio.create_task(stage.load.run(plan.clients))
             await stage.until_accepted()
             await stage.spoil()
@@ -43,13 +42,13 @@ async def run(plan: Plan, ground: Ground, folder: Path, database_url: str | None
 
 
 @asynccontextmanager
-async def _staged(plan: Plan, by: Launcher, folder: Path, database_url: str | None) -> AsyncIterator[Stage]:
+async def _staged(plan: Plan, folder: Path, database_url: str | None) -> AsyncIterator[Stage]:
     """Set a site up, with its servers running."""
     await asyncio.to_thread(folder.mkdir, exist_ok=True)
     settings = {} if database_url is None else {"OSTLER_DATABASE_URL": database_url}
     names = ["first"] if plan.course is Course.KILLS else ["first", "second"]
-    async with pretend_cloud(by, folder, SPEED) as cloud:
-        servers = tuple(a_server(by, folder / name, cloud, **settings) for name in names)
+    async with pretend_cloud(folder, SPEED) as cloud:
+        servers = tuple(a_server(folder / name, cloud, **settings) for name in names)
         with rows_of(database_url or f"sqlite:///{folder}/first/ostler.db") as rows:
             try:
                 for server in servers:

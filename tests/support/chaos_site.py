@@ -1,18 +1,15 @@
 """A site for chaos: a pretend cloud that survives, and servers of Ostler that do not.
 
 `pretend_cloud` is `ostler simulator` as a process; `Server` runs `ostler serve` again and again at one port,
-and ends it by `kill -9`, or only lets it sleep. Both are forked by `chaos_launcher.py`.
+and ends it by `kill -9`, or only lets it sleep. Both are started by `launcher.py`.
 """
 
 import asyncio
-import json
 import os
 import signal
 import socket
-import subprocess
-import sys
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,9 +17,9 @@ import httpx2
 
 from ostler.clock import SystemClock
 from tests.support.chaos_verdict import Theirs
+from tests.support.launcher import launcher
 from tests.support.server import ADMIN_KEY
 
-ROOT = Path(__file__).parents[2]
 _PATIENCE_S = 60
 _POLL_S = 0.005
 _CLOCK = SystemClock()
@@ -39,42 +36,6 @@ _GENTLE = {
     "REQUEST_TIMEOUT": "2000",
     "DEFAULT_REGION": "US-CA-06",
 }
-
-
-@dataclass(slots=True)
-class Launcher:
-    """Forks programs; see `chaos_launcher.py`."""
-
-    process: subprocess.Popen[str]
-
-    def fork(self, arguments: Sequence[str], environment: Mapping[str, str], log: Path) -> int:
-        """Start `ostler` with arguments and return its process id."""
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        order = {"arguments": list(arguments), "environment": dict(environment), "log": str(log)}
-        self.process.stdin.write(json.dumps(order) + "\n")
-        self.process.stdin.flush()
-        return int(self.process.stdout.readline())
-
-
-@contextmanager
-def launcher() -> Iterator[Launcher]:
-    """Run a launcher; what it has forked ends with it."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tests.support.chaos_launcher"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-    )
-    try:
-        yield Launcher(process)
-    finally:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.close()
-        process.wait(_PATIENCE_S)
-        process.stdout.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +70,11 @@ class PretendCloud:
 
 
 @asynccontextmanager
-async def pretend_cloud(by: Launcher, folder: Path, speed: float) -> AsyncIterator[PretendCloud]:
+async def pretend_cloud(folder: Path, speed: float) -> AsyncIterator[PretendCloud]:
     """Run a pretend cloud, which lives as long as the block."""
     port = _free_port()
     arguments = ("simulator", "--port", str(port), "--speed", str(speed))
-    pid = by.fork(arguments, {"PATH": os.defpath, "HOME": str(folder)}, folder / "cloud.log")
+    pid = _started(arguments, {"PATH": os.defpath, "HOME": str(folder)}, folder / "cloud.log")
     address = f"http://127.0.0.1:{port}"
     try:
         async with httpx2.AsyncClient(base_url=address, timeout=_PATIENCE_S, trust_env=False) as controls:
@@ -127,7 +88,6 @@ async def pretend_cloud(by: Launcher, folder: Path, speed: float) -> AsyncIterat
 class Server:
     """One server of Ostler at one port, for as many lives as it takes."""
 
-    by: Launcher
     folder: Path
     environment: dict[str, str]
     port: int
@@ -142,7 +102,7 @@ class Server:
     def start(self) -> None:
         """Begin a life."""
         assert self.pid is None, "it lives"
-        self.pid = self.by.fork(("serve",), self.environment, self.folder / "server.log")
+        self.pid = _started(("serve",), self.environment, self.folder / "server.log")
         self.lives += 1
 
     async def until_it_answers(self) -> None:
@@ -180,7 +140,7 @@ class Server:
         return (self.folder / "server.log").read_text(errors="replace").splitlines()
 
 
-def a_server(by: Launcher, folder: Path, cloud: PretendCloud, **settings: str) -> Server:
+def a_server(folder: Path, cloud: PretendCloud, **settings: str) -> Server:
     """Return a server that has not been started; `settings` are variables beyond the usual ones."""
     folder.mkdir(exist_ok=True)
     port = _free_port()
@@ -191,7 +151,12 @@ def a_server(by: Launcher, folder: Path, cloud: PretendCloud, **settings: str) -
         "PATH": os.defpath,
         "HOME": str(folder),
     }
-    return Server(by, folder, _GENTLE | own | settings, port)
+    return Server(folder, _GENTLE | own | settings, port)
+
+
+def _started(arguments: Sequence[str], environment: Mapping[str, str], log: Path) -> int:
+    with log.open("ab") as file:
+        return launcher().start(arguments, environment, log.parent, (file.fileno(), file.fileno())).pid
 
 
 async def _until_open(port: int) -> None:

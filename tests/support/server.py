@@ -13,6 +13,8 @@ from pathlib import Path
 
 import httpx2
 
+from tests.support.launcher import Launched, launched
+
 OSTLER = Path(sys.executable).parent / "ostler"
 ADMIN_KEY = "ostler_key-of-the-tests-0123456789"
 _PATIENCE_S = 30
@@ -31,7 +33,7 @@ class Ended:
 class OstlerProcess:
     """A running server, seen from outside."""
 
-    process: subprocess.Popen[str]
+    process: subprocess.Popen[str] | Launched
     banner: list[str]
     log: list[str] = field(default_factory=list)
 
@@ -103,13 +105,14 @@ def ostler(*arguments: str, directory: Path, **settings: str) -> Ended:
 @contextmanager
 def running_ostler(directory: Path, command: str = "up", **settings: str) -> Iterator[OstlerProcess]:
     """Start a server and wait until it has said where it is; end it with the block."""
-    with running_program([str(OSTLER), *command.split()], directory, **settings) as server:
+    process = launched(command.split(), environment(directory, **settings), directory)
+    with _followed(process) as server:
         yield server
 
 
 @contextmanager
 def running_program(program: Sequence[str], directory: Path, **settings: str) -> Iterator[OstlerProcess]:
-    """Start a program that is a server, as `running_ostler` does."""
+    """Start a program that is a server by its own command, for a block like that of `running_ostler`."""
     process = subprocess.Popen(  # noqa: S603 -- our own program
         program,
         env=environment(directory, **settings),
@@ -118,6 +121,12 @@ def running_program(program: Sequence[str], directory: Path, **settings: str) ->
         stderr=subprocess.PIPE,
         text=True,
     )
+    with _followed(process) as server:
+        yield server
+
+
+@contextmanager
+def _followed(process: subprocess.Popen[str] | Launched) -> Iterator[OstlerProcess]:
     server = OstlerProcess(process, [])
     assert process.stdout
     assert process.stderr

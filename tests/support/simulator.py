@@ -7,9 +7,6 @@ loop; `spawned_simulator` starts a process of its own, to be killed. Faults are 
 """
 
 import asyncio
-import os
-import signal
-import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -32,11 +29,13 @@ from ostler.simulator.order import Order
 from ostler.simulator.running import SimulatorConfig, serving
 from ostler.simulator.status import Status
 from ostler.simulator.world import World
+from tests.support.launcher import Launched, launched
 
 EPOCH = 1_785_780_950.0
 API_KEY = "sk_simulated"
 CREATE = "POST */gpu/instance/create"
 BASE_URL = "http://cloud.test"
+_PATIENCE_S = 10
 
 _EXACT = Durations(spread=0.0)
 
@@ -234,13 +233,13 @@ class CloudTransport(httpx2.AsyncBaseTransport):
 class SpawnedSimulator:
     """A simulator in a process of its own."""
 
-    process: subprocess.Popen[str]
+    process: Launched
     address: str
 
     def kill(self) -> None:
         """End it without a chance to say goodbye."""
-        os.kill(self.process.pid, signal.SIGKILL)
-        self.process.wait(timeout=10)
+        self.process.kill()
+        self.process.wait(_PATIENCE_S)
 
 
 @contextmanager
@@ -248,19 +247,14 @@ def spawned_simulator(
     state: Path | None = None, *, speed: float = 0.0, port: int = 0
 ) -> Iterator[SpawnedSimulator]:
     """Start a simulator, on a free port unless one is given, and wait until it answers."""
-    program = (
-        "from pathlib import Path\n"
-        "from ostler.simulator.running import SimulatorConfig, run\n"
-        f"state = {None if state is None else str(state)!r}\n"
-        f"run(SimulatorConfig(port={port}, speed={speed}, state=Path(state) if state else None))\n"
-    )
-    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)  # noqa: S603 -- our own words
+    words = ["simulator", f"--port={port}", f"--speed={speed}"]
+    if state is not None:
+        words.append(f"--state={state}")
+    process = launched(words, {}, Path.cwd(), errors=sys.stderr.fileno())
+    assert process.stdout is not None
     try:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        yield SpawnedSimulator(process, line.rsplit(" ", 1)[-1].strip())
+        yield SpawnedSimulator(process, process.stdout.readline().rsplit(" ", 1)[-1].strip())
     finally:
         process.terminate()
-        process.wait(timeout=10)
-        if process.stdout is not None:
-            process.stdout.close()
+        process.wait(_PATIENCE_S)
+        process.stdout.close()

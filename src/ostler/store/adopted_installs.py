@@ -6,8 +6,8 @@ Written by `ostler adopt-install`, read by the watcher. Nothing is ever removed 
 from datetime import datetime
 
 from sqlalchemy import Column, Connection, String, Table, select
-from sqlalchemy.dialects import postgresql, sqlite
 
+from ostler.store.inserting import inserting
 from ostler.store.instants import Instant
 from ostler.store.schema import metadata
 
@@ -22,9 +22,8 @@ adopted_installs = Table(
 
 def adopt(connection: Connection, install_id: str, adopted_by: str, at: datetime) -> bool:
     """Count an installation as ours from now on; False when it was so already."""
-    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
     row = {"install_id": install_id, "adopted_at": at, "adopted_by": adopted_by}
-    statement = insert(adopted_installs).values(row).on_conflict_do_nothing()
+    statement = inserting(connection.dialect.name)(adopted_installs).values(row).on_conflict_do_nothing()
     return connection.execute(statement.returning(adopted_installs.c.install_id)).first() is not None
 
 

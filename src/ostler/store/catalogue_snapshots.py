@@ -11,8 +11,8 @@ from datetime import datetime
 from functools import cache
 
 from sqlalchemy import Column, Connection, String, Table, Text, delete, select
-from sqlalchemy.dialects import postgresql, sqlite
 
+from ostler.store.inserting import Inserting, inserting
 from ostler.store.instants import Instant
 from ostler.store.schema import metadata
 
@@ -61,9 +61,8 @@ def delete_snapshots(connection: Connection, before: datetime) -> int:
 
 
 @cache
-def _putting(dialect: str) -> sqlite.Insert | postgresql.Insert:
-    is_postgres = dialect == "postgresql"
-    new = postgresql.insert(catalogue_snapshots) if is_postgres else sqlite.insert(catalogue_snapshots)
+def _putting(dialect: str) -> Inserting:
+    new = inserting(dialect)(catalogue_snapshots)
     return new.on_conflict_do_update(
         index_elements=["key"],
         set_={"content": new.excluded.content, "taken_at": new.excluded.taken_at},

@@ -8,10 +8,10 @@ from datetime import datetime
 from functools import cache
 
 from sqlalchemy import Column, Connection, ForeignKey, Integer, String, Table, bindparam, select
-from sqlalchemy.dialects import postgresql, sqlite
 
 from ostler.domain.readiness import EndpointHealth, Overall
 from ostler.store.encoded import Encoded
+from ostler.store.inserting import Inserting, inserting
 from ostler.store.instants import Instant
 from ostler.store.schema import metadata
 from ostler.store.signals import touch
@@ -65,8 +65,8 @@ _OF = select(health_reports).where(health_reports.c.instance_id == bindparam("wa
 
 
 @cache
-def _putting(dialect: str) -> sqlite.Insert | postgresql.Insert:
-    new = postgresql.insert(health_reports) if dialect == "postgresql" else sqlite.insert(health_reports)
+def _putting(dialect: str) -> Inserting:
+    new = inserting(dialect)(health_reports)
     names = ("overall", "endpoints", "failed_rounds", "checked_at")
     return new.on_conflict_do_update(
         index_elements=["instance_id"], set_={name: new.excluded[name] for name in names}

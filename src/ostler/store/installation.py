@@ -8,8 +8,8 @@ followed by another id, and the fleet of the old one is taken over by adopting i
 from datetime import datetime
 
 from sqlalchemy import CheckConstraint, Column, Connection, SmallInteger, String, Table, select
-from sqlalchemy.dialects import postgresql, sqlite
 
+from ostler.store.inserting import inserting
 from ostler.store.instants import Instant
 from ostler.store.schema import metadata
 
@@ -28,9 +28,8 @@ def claim_install_id(connection: Connection, proposed: str, at: datetime) -> str
     kept = find_install_id(connection)
     if kept is not None:
         return kept
-    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
     row = {"id": 1, "install_id": proposed, "created_at": at}
-    connection.execute(insert(installation).values(row).on_conflict_do_nothing())
+    connection.execute(inserting(connection.dialect.name)(installation).values(row).on_conflict_do_nothing())
     return find_install_id(connection) or proposed
 
 

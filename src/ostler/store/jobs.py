@@ -31,9 +31,9 @@ from sqlalchemy import (
     null,
     text,
 )
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.sql.dml import ReturningInsert
 
+from ostler.store.inserting import Inserting, inserting
 from ostler.store.instants import MICROSECOND, Instant, database_now, database_now_plus
 from ostler.store.schema import Key, metadata
 from ostler.store.signals import announce
@@ -64,8 +64,6 @@ class Priority(IntEnum):
     NORMAL = 1
     LOW = 2
 
-
-Insert = sqlite.Insert | postgresql.Insert
 
 _OPEN = text("status IN ('waiting', 'running')")
 _WAITING = text("status = 'waiting'")
@@ -222,7 +220,9 @@ def due_parameter() -> ColumnElement[datetime]:
 
 @cache
 def _asking(dialect: str) -> ReturningInsert[int]:
-    new = _insert(dialect).values(status=JobStatus.WAITING, lease_epoch=0, due_at=due_parameter(), **_COMMON)
+    new = inserting(dialect)(jobs).values(
+        status=JobStatus.WAITING, lease_epoch=0, due_at=due_parameter(), **_COMMON
+    )
     wanted = earlier(jobs.c.due_at, new.excluded.due_at)
     backs_off = (jobs.c.status == JobStatus.WAITING) & (jobs.c.attempts > 0)
     return new.on_conflict_do_update(
@@ -237,7 +237,9 @@ def _asking(dialect: str) -> ReturningInsert[int]:
 
 @cache
 def _keeping_open(dialect: str) -> Executable:
-    new = _insert(dialect).values(status=JobStatus.WAITING, lease_epoch=0, due_at=due_parameter(), **_COMMON)
+    new = inserting(dialect)(jobs).values(
+        status=JobStatus.WAITING, lease_epoch=0, due_at=due_parameter(), **_COMMON
+    )
     latest = database_now_plus(bindparam("every_us", type_=BigInteger))
     return new.on_conflict_do_update(
         index_elements=_SAME,
@@ -249,7 +251,7 @@ def _keeping_open(dialect: str) -> Executable:
 
 @cache
 def _taking(dialect: str) -> Executable:
-    new = _insert(dialect).values(
+    new = inserting(dialect)(jobs).values(
         status=JobStatus.RUNNING,
         lease_owner=bindparam("new_owner"),
         lease_epoch=1,
@@ -273,11 +275,7 @@ def _taking(dialect: str) -> Executable:
     ).returning(*CLAIMED, jobs.c.due_at)
 
 
-def _insert(dialect: str) -> Insert:
-    return postgresql.insert(jobs) if dialect == "postgresql" else sqlite.insert(jobs)
-
-
-def _sooner(new: Insert) -> ColumnElement[int]:
+def _sooner(new: Inserting) -> ColumnElement[int]:
     asked: ColumnElement[int] = new.excluded.priority
     return case((jobs.c.priority < asked, jobs.c.priority), else_=asked)
 

@@ -20,9 +20,9 @@ from sqlalchemy import (
     select,
     update,
 )
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.sql.dml import ReturningInsert
 
+from ostler.store.inserting import inserting
 from ostler.store.instants import MICROSECOND, Instant, database_now, database_now_plus
 from ostler.store.schema import metadata
 
@@ -54,8 +54,9 @@ def acquire(connection: Connection, name: str, owner: str, term: timedelta) -> L
 
 @cache
 def _acquiring(dialect: str) -> ReturningInsert[int]:
-    insert = postgresql.insert(leases) if dialect == "postgresql" else sqlite.insert(leases)
-    new = insert.values(epoch=1, until=database_now_plus(bindparam("term_us", type_=BigInteger)))
+    new = inserting(dialect)(leases).values(
+        epoch=1, until=database_now_plus(bindparam("term_us", type_=BigInteger))
+    )
     return new.on_conflict_do_update(
         index_elements=["name"],
         set_={"owner": new.excluded.owner, "epoch": leases.c.epoch + 1, "until": new.excluded.until},

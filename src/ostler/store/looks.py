@@ -10,8 +10,8 @@ from datetime import datetime
 from functools import cache
 
 from sqlalchemy import Column, Connection, ForeignKey, LargeBinary, String, Table, Text, bindparam, select
-from sqlalchemy.dialects import postgresql, sqlite
 
+from ostler.store.inserting import Inserting, inserting
 from ostler.store.instants import Instant
 from ostler.store.revisions import Part, note_change
 from ostler.store.schema import metadata
@@ -63,8 +63,8 @@ _OF = select(looks).where(looks.c.instance_id == bindparam("wanted_instance"))
 
 
 @cache
-def _putting(dialect: str) -> sqlite.Insert | postgresql.Insert:
-    new = postgresql.insert(looks) if dialect == "postgresql" else sqlite.insert(looks)
+def _putting(dialect: str) -> Inserting:
+    new = inserting(dialect)(looks)
     names = ("upstream_id", "content", "passwords", "observed_at")
     is_newer = looks.c.observed_at <= new.excluded.observed_at
     is_other = looks.c.upstream_id != new.excluded.upstream_id

@@ -11,8 +11,8 @@ from functools import cache
 from zlib import crc32
 
 from sqlalchemy import BigInteger, Column, Connection, SmallInteger, String, Table, func, select
-from sqlalchemy.dialects import postgresql, sqlite
 
+from ostler.store.inserting import Inserting, inserting
 from ostler.store.schema import metadata
 from ostler.store.signals import touch
 
@@ -51,8 +51,8 @@ def read_revision(connection: Connection, parts: Collection[Part]) -> int:
 
 
 @cache
-def _counting(dialect: str) -> sqlite.Insert | postgresql.Insert:
-    new = postgresql.insert(revisions) if dialect == "postgresql" else sqlite.insert(revisions)
+def _counting(dialect: str) -> Inserting:
+    new = inserting(dialect)(revisions)
     return new.values(changes=1).on_conflict_do_update(
         index_elements=["part", "counter"], set_={"changes": revisions.c.changes + 1}
     )

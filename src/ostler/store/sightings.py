@@ -22,12 +22,12 @@ from sqlalchemy import (
     delete,
     select,
 )
-from sqlalchemy.dialects import postgresql, sqlite
 
 from ostler.domain.kinship import Kinship
 from ostler.domain.marks import Mark
 from ostler.domain.money import Usd
 from ostler.domain.upstream import UpstreamState
+from ostler.store.inserting import Inserting, inserting
 from ostler.store.instants import Instant
 from ostler.store.revisions import Part, note_change
 from ostler.store.schema import metadata
@@ -110,8 +110,8 @@ def sightings_of(connection: Connection, instance_id: str) -> Sequence[Sighting]
 
 
 @cache
-def _putting(dialect: str) -> sqlite.Insert | postgresql.Insert:
-    new = postgresql.insert(sightings) if dialect == "postgresql" else sqlite.insert(sightings)
+def _putting(dialect: str) -> Inserting:
+    new = inserting(dialect)(sightings)
     kept = {"upstream_id", "first_seen_at"}
     changed = {column.name: new.excluded[column.name] for column in sightings.c if column.name not in kept}
     return new.on_conflict_do_update(index_elements=["upstream_id"], set_=changed)

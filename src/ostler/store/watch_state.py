@@ -23,9 +23,9 @@ from sqlalchemy import (
     select,
     update,
 )
-from sqlalchemy.dialects import postgresql, sqlite
 
 from ostler.store.encoded import Encoded
+from ostler.store.inserting import inserting
 from ostler.store.instants import MICROSECOND, Instant
 from ostler.store.schema import metadata
 from ostler.store.signals import announce
@@ -202,5 +202,6 @@ def _write(connection: Connection, values: Mapping[str, object]) -> None:
 
 
 def _make(connection: Connection) -> None:
-    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
-    connection.execute(insert(watch_state).values(**_NOTHING).on_conflict_do_nothing())
+    connection.execute(
+        inserting(connection.dialect.name)(watch_state).values(**_NOTHING).on_conflict_do_nothing()
+    )

@@ -25,9 +25,9 @@ from sqlalchemy import (
     update,
 )
 from sqlalchemy import RowMapping as Row
-from sqlalchemy.dialects import postgresql, sqlite
 
 from ostler.store.encoded import Encoded
+from ostler.store.inserting import inserting
 from ostler.store.instants import Instant
 from ostler.store.schema import metadata
 
@@ -153,8 +153,8 @@ def endpoint_row(found: Row) -> EndpointRow:
 
 @cache
 def _putting(dialect: str) -> Executable:
-    new = postgresql.insert if dialect == "postgresql" else sqlite.insert
-    return new(webhook_endpoints).on_conflict_do_nothing().returning(webhook_endpoints.c.id)
+    new = inserting(dialect)(webhook_endpoints)
+    return new.on_conflict_do_nothing().returning(webhook_endpoints.c.id)
 
 
 _SUBSCRIBERS = (

@@ -4,10 +4,12 @@ The simulated cloud is reached over HTTP like the real one; only its address and
 """
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import httpx2
 import stamina
 import structlog
 from pydantic import SecretStr
@@ -46,6 +48,7 @@ class Outward:
     pulse: CloudPulse
     log_reader: LogReader
     lookups: Lookups  # of the addresses that the cloud tells
+    trust: ssl.SSLContext  # one for all who call out: each would be another 2 MB of certificates
 
 
 @asynccontextmanager
@@ -55,15 +58,16 @@ async def reaching(
     """Make the way to the cloud."""
     stamina.instrumentation.set_on_retry_hooks([])  # the observer below tells of retries
     pulse = CloudPulse(clock)
-    config = transport_config(settings, cloud_url)
+    trust = httpx2.create_ssl_context(trust_env=False)
+    config = replace(transport_config(settings, cloud_url), trust=trust)
     transport = Transport(config, clock, _Told(metrics, pulse), trail)
     lookups = Lookups(reach_of_cloud(cloud_url).policy, at_once=_LOOKUPS_AT_ONCE)
-    log_reader = LogReader(clock, lookups)
+    log_reader = LogReader(clock, lookups, trust)
     caches = Caches()
     cloud = NovitaCloud(transport)
     catalogue = Catalogue(cloud, caches, clock, Lives(products_s=settings.products_cache_s))
     try:
-        yield Outward(transport, cloud, caches, catalogue, pulse, log_reader, lookups)
+        yield Outward(transport, cloud, caches, catalogue, pulse, log_reader, lookups, trust)
     finally:
         await log_reader.aclose()
         await transport.aclose()

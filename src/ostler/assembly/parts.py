@@ -102,7 +102,7 @@ async def assembled(
         await stack.enter_async_context(warming(outward.catalogue))
         merged = NamedCache[Fleet]("mergedInstances", settings.comprehensive_cache_s, MOST_LISTS, clock)
         outward.caches.register(merged)
-        news = await stack.enter_async_context(telling(core, settings, around))
+        news = await stack.enter_async_context(telling(core, settings, around, outward.trust))
         watch = await stack.enter_async_context(watching(settings, core, outward, clock, trail))
         entered = await stack.enter_async_context(entering(core, admin, clock))
         sight = await stack.enter_async_context(seeing(core, outward, watch.standing, around))

@@ -4,6 +4,7 @@ Both read what transactions wrote; neither is needed for an instance to be looke
 """
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -35,7 +36,9 @@ class News:
 
 
 @asynccontextmanager
-async def telling(core: Core, settings: Settings, around: Surroundings) -> AsyncIterator[News]:
+async def telling(
+    core: Core, settings: Settings, around: Surroundings, trust: ssl.SSLContext
+) -> AsyncIterator[News]:
     """Follow the log and deliver webhooks."""
     clock = around.clock
     reach = Reach(allow_private=settings.webhook_allow_private, allow_loopback=settings.is_simulated)
@@ -43,7 +46,7 @@ async def telling(core: Core, settings: Settings, around: Surroundings) -> Async
     keyring = Keyring(core.sealer, settings.webhook_secret)
     webhooks = Webhooks(core.database, keyring, clock)
     await webhooks.settle(str(settings.webhook_url) if settings.webhook_url else None)
-    outbound = Outbound(OutboundConfig(timeout.total_seconds(), reach), clock)
+    outbound = Outbound(OutboundConfig(timeout.total_seconds(), reach), clock, trust=trust)
     post = _seen(outbound.post, around)
     # receivers compare what was signed with clocks of their own: it has to be the machine's time
     sender = Sender(core.database, post, keyring, SystemClock(), SenderConfig(core.owner, timeout))

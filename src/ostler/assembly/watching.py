@@ -73,7 +73,7 @@ async def watching(
     standing = WatchStanding(core.database, clock, config)
     guarded = GuardedCloud(outward.cloud, core.database, account)
     idle_stop = IdleStop(core.database, guarded, Braking(core.recorder, core.verbs), clock)
-    prober = HttpProber(clock, outward.lookups)
+    prober = HttpProber(clock, outward.lookups, outward.trust)
     following = asyncio.create_task(standing.run(), name="follow the watcher")
     try:
         yield Watch(

@@ -41,11 +41,11 @@ class CheckedNetwork(httpcore2.AsyncNetworkBackend):
 class CheckedTransport(httpx2.AsyncBaseTransport):
     """For a client that asks once and reads: a request goes to a checked address, by its own connection."""
 
-    def __init__(self, lookups: Lookups, most: int, verify: ssl.SSLContext | bool = True) -> None:  # noqa: FBT001,FBT002 -- httpx2's own word
+    def __init__(self, lookups: Lookups, most: int, trust: ssl.SSLContext | None = None) -> None:
         self._lookups = lookups
         # a connection that is kept would be known by its address, whatever name it was verified for
         limits = httpx2.Limits(max_connections=most, max_keepalive_connections=0)
-        self._inner = httpx2.AsyncHTTPTransport(verify=verify, trust_env=False, limits=limits)
+        self._inner = httpx2.AsyncHTTPTransport(verify=trust or True, trust_env=False, limits=limits)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request that has no body."""

@@ -4,6 +4,7 @@ The address comes from a look at the instance and may be a secret in itself: no 
 inside is not asked. What comes is passed on as it comes, and nothing of it is kept.
 """
 
+import ssl
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -34,13 +35,13 @@ class LogWish:
 class LogReader:
     """Reads logs over the network. Close it when no more are to be read."""
 
-    def __init__(self, clock: Clock, lookups: Lookups) -> None:
+    def __init__(self, clock: Clock, lookups: Lookups, trust: ssl.SSLContext | None = None) -> None:
         self._clock = clock
         self._client = httpx2.AsyncClient(
             follow_redirects=False,
             trust_env=False,
             headers={"Accept-Encoding": "identity"},
-            transport=CheckedTransport(lookups, _MOST_READERS),
+            transport=CheckedTransport(lookups, _MOST_READERS, trust),
         )
 
     async def open(self, address: str, wish: LogWish) -> AsyncIterator[bytes]:

@@ -7,6 +7,7 @@ Ambiguous and never repeated. Other refusals come back as a Reply: what they mea
 
 import asyncio
 import random
+import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -54,6 +55,7 @@ class TransportConfig:
     per_minute: int = 100  # calls; 0: no limit
     recovery_s: float = 60.0  # of an open breaker
     max_calls: int = 32  # in flight
+    trust: ssl.SSLContext | None = None  # whose certificates are believed; None: those the machine believes
 
 
 class Transport:
@@ -250,6 +252,7 @@ def _client(config: TransportConfig, network: httpx2.AsyncBaseTransport | None) 
         timeout=httpx2.Timeout(config.timeout_s, connect=connect_s, pool=connect_s),
         limits=limits,
         transport=network,
+        verify=config.trust or True,
         follow_redirects=False,
         trust_env=False,  # only settings.py reads the environment
     )

@@ -69,12 +69,12 @@ class Outbound:
         config: OutboundConfig,
         clock: Clock,
         resolver: Resolver = socket.getaddrinfo,
-        ssl_context: ssl.SSLContext | None = None,
+        trust: ssl.SSLContext | None = None,
     ) -> None:
         self._config = config
         self._clock = clock
         self._pool = httpcore2.AsyncConnectionPool(
-            ssl_context=ssl_context or httpx2.create_ssl_context(trust_env=False),
+            ssl_context=trust or httpx2.create_ssl_context(trust_env=False),
             max_connections=config.at_once,
             max_keepalive_connections=_IDLE_CONNECTIONS,
             keepalive_expiry=_IDLE_S,

@@ -42,14 +42,14 @@ _HEADERS = {"User-Agent": "ostler-health-check", "Accept": "*/*", "Accept-Encodi
 class HttpProber:
     """Probes over the network. Close it when nothing is to be probed any more."""
 
-    def __init__(self, clock: Clock, lookups: Lookups, verify: ssl.SSLContext | bool = True) -> None:  # noqa: FBT001,FBT002 -- httpx2's own word
+    def __init__(self, clock: Clock, lookups: Lookups, trust: ssl.SSLContext | None = None) -> None:
         self._clock = clock
         self._lookups = lookups
         self._client = httpx2.AsyncClient(
             headers=_HEADERS,
             follow_redirects=False,
             trust_env=False,
-            transport=CheckedTransport(lookups, _MOST_CONNECTIONS, verify),
+            transport=CheckedTransport(lookups, _MOST_CONNECTIONS, trust),
         )
 
     async def probe(self, endpoints: Sequence[Endpoint], policy: HealthPolicy) -> tuple[EndpointHealth, ...]:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostler.telemetry.redaction import MASK, Redactor
+from ostler.telemetry.redaction import _SECRET_SHAPES, MASK, Redactor
 
 CANARY = "canary-7f3a9c"
 
@@ -56,6 +56,11 @@ def test_innocent_names_keep_their_values(name: str) -> None:
 )
 def test_telling_shapes_are_masked_in_texts(text: str) -> None:
     assert "abcdef123456" not in Redactor().text(f"it said {text} and stopped")
+
+
+@given(secret=st.one_of([st.from_regex(shape) for shape, _ in _SECRET_SHAPES]))
+def test_whatever_has_one_of_the_shapes_is_masked(secret: str) -> None:
+    assert MASK in Redactor().text(secret)
 
 
 def test_what_is_no_secret_stays_as_it_is() -> None:

@@ -29,7 +29,7 @@ from ostler.telemetry.metrics import Metrics
 from ostler.telemetry.printable import printable
 from ostler.usecases.audit import AuditLog, Deed, doing
 
-_log: structlog.stdlib.BoundLogger = structlog.get_logger()
+_log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 # what is read only to be kept from others, and the status of having read it

@@ -4,8 +4,8 @@ The outermost ASGI layer of our own. `X-Request-Id` and `X-Correlation-Id` are t
 else made; both are returned, logged and passed on to the cloud. An error that no table knows ends as a 500.
 """
 
+import random
 import re
-import secrets
 from dataclasses import dataclass
 
 import structlog
@@ -18,7 +18,7 @@ from ostler.clock import Clock
 from ostler.telemetry.metrics import Metrics
 from ostler.telemetry.trail import concern
 
-log = structlog.stdlib.get_logger(__name__)
+log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
 
 _SANE_ID = re.compile(r"^[\w.:-]{1,128}$", re.ASCII)
 _QUIET = frozenset({"/health", "/health/live", "/health/ready", "/metrics"})
@@ -112,6 +112,6 @@ class Tracking:
 def _ids_of(headers: Headers) -> tuple[str, str]:
     request_id = headers.get("x-request-id", "")
     if not _SANE_ID.match(request_id):
-        request_id = "req_" + secrets.token_hex(8)
+        request_id = f"req_{random.getrandbits(64):016x}"
     correlation_id = headers.get("x-correlation-id", "")
     return request_id, correlation_id if _SANE_ID.match(correlation_id) else request_id

@@ -34,7 +34,7 @@ from ostler.usecases.health import CloudPulse
 SIMULATED_KEY = "sk_simulated"
 _MS = 1000
 _LOOKUPS_AT_ONCE = 32  # as many probes as there are at once
-_log: structlog.stdlib.BoundLogger = structlog.get_logger()
+_log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)

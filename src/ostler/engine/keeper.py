@@ -16,7 +16,7 @@ from ostler.store.job_leases import renew, rescue, rescue_all
 from ostler.store.jobs import Lease, keep_open
 from ostler.store.leases import release_all
 
-_log: structlog.stdlib.BoundLogger = structlog.get_logger()
+_log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
 
 
 class Keeper:

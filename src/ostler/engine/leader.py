@@ -19,7 +19,7 @@ from ostler.store.database import Database, StoreUnavailable
 from ostler.store.leases import Leadership, acquire, is_leading, prolong, release
 
 T = TypeVar("T")
-_log: structlog.stdlib.BoundLogger = structlog.get_logger()
+_log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
 
 
 class LeadershipLost(Exception):  # noqa: N818 -- says what is so; the leader's part is merely over

@@ -11,7 +11,7 @@ import structlog
 from ostler.store.database import StoreUnavailable
 
 T = TypeVar("T")
-_log: structlog.stdlib.BoundLogger = structlog.get_logger()
+_log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
 
 
 async def outlive(step: Callable[[], Awaitable[T]], doing: str) -> T | None:

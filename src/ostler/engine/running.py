@@ -19,7 +19,7 @@ from ostler.store.database import Database, StoreUnavailable
 from ostler.store.job_leases import Finish, PutOff
 from ostler.store.jobs import ClaimedJob, Lease, Priority
 
-_log: structlog.stdlib.BoundLogger = structlog.get_logger()
+_log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
 
 
 @dataclass(slots=True, eq=False)

@@ -18,7 +18,7 @@ from ostler.store.sealed_places import PLACES, SealedBlob, SealedPlace, blobs_af
 from ostler.store.sealing import SealBroken, Sealer
 
 RESEAL = Kind("secrets.reseal", priority=Priority.LOW)
-_log: structlog.stdlib.BoundLogger = structlog.get_logger()
+_log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
 
 
 @dataclass(slots=True)

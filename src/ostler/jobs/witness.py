@@ -27,7 +27,7 @@ _STOPPED: Mapping[type[BaseException], str] = {
     asyncio.CancelledError: "cancelled",
 }
 _ABOUT_INSTANCES = frozenset(KINDS.values())
-_log: structlog.stdlib.BoundLogger = structlog.get_logger()
+_log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ from ostler.store.webhook_views import (
 )
 from ostler.usecases.audit import note_subject, write_signed
 
-_log: structlog.stdlib.BoundLogger = structlog.get_logger()
+_log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)

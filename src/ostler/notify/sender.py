@@ -36,7 +36,7 @@ from ostler.store.webhook_leases import (
 )
 
 Post = Callable[[str, Mapping[str, str], bytes], Awaitable[Reply]]  # `Outbound.post`
-_log: structlog.stdlib.BoundLogger = structlog.get_logger()
+_log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
 _MARGIN = timedelta(
     seconds=15
 )  # of a lease over an attempt: for a pause before it and a slow database after it

@@ -1,12 +1,14 @@
 """Structured logs on stderr: one entry per fact, JSON for machines or coloured lines for a terminal.
 
-Entries of libraries pass through the same processors. Ids (request, correlation, instance, operation) are
+Our entries go straight out, those of libraries by way of the standard library, which costs three times as
+much; both pass through the same processors. Ids (request, correlation, instance, operation) are
 bound with `structlog.contextvars` where they become known, and stand in every entry from there on.
 """
 
 import logging
 import sys
 from collections.abc import MutableMapping
+from dataclasses import dataclass
 from typing import Literal
 
 import orjson
@@ -43,32 +45,39 @@ def configure_logging(level: str, form: Literal["auto", "json", "console"], reda
     ]
     is_json = form == "json" or (form == "auto" and not sys.stderr.isatty())
     render: list[structlog.typing.Processor] = [
-        structlog.stdlib.ProcessorFormatter.remove_processors_meta,
         redact,
         _printable,
-    ]
-    render.append(
         structlog.processors.JSONRenderer(serializer=_as_json)
         if is_json
-        else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
-    )
+        else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty()),
+    ]
     structlog.configure(
-        processors=[
-            structlog.stdlib.filter_by_level,
-            structlog.stdlib.PositionalArgumentsFormatter(),
-            *enrich,
-            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
-        ],
-        logger_factory=structlog.stdlib.LoggerFactory(),
-        wrapper_class=structlog.stdlib.BoundLogger,
+        processors=[*enrich, *render],
+        logger_factory=_Lines,
+        wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level]),
         cache_logger_on_first_use=False,
     )
+    bare = structlog.stdlib.ProcessorFormatter.remove_processors_meta
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(structlog.stdlib.ProcessorFormatter(foreign_pre_chain=enrich, processors=render))
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(foreign_pre_chain=enrich, processors=[bare, *render])
+    )
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(_LEVELS[level])
     _quieten_libraries()
+
+
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """Writes the entries of one logger, each as a line."""
+
+    name: str
+
+    def write(self, line: str) -> None:
+        sys.stderr.write(line + "\n")  # in one piece: others write there, too
+
+    debug = info = warning = error = critical = write
 
 
 def _printable(_logger: object, _method: str, entry: Entry) -> Entry:

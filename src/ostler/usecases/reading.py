@@ -40,7 +40,6 @@ from ostler.usecases.tags import tag_of
 
 STALE_AFTER = timedelta(seconds=30)
 _NO_TIME = timedelta(0)
-_UNITS_PER_CENT = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +72,8 @@ class Details:
         return self.age is not None and self.age < STALE_AFTER
 
     @property
-    def tag(self) -> str:
-        """What differs when more of this does than its age, or its cost by less than a cent."""
+    def still_tag(self) -> str:
+        """What differs when more of this does than its age and its cost."""
         instance, operation, health, look = self.row.instance, self.operation, self.health, self.look
         return tag_of(
             instance.id,
@@ -84,7 +83,6 @@ class Details:
             None if look is None else look.observed_at,
             None if health is None else health.checked_at,
             None if operation is None else (operation.operation.id, operation.operation.phases),
-            self.cost_so_far.units // _UNITS_PER_CENT,
         )
 
 

@@ -17,7 +17,7 @@ from ostler.store.tallies import Tallies, tallies
 
 _EVERY_S = 10.0
 _SHARE = 20
-_log: structlog.stdlib.BoundLogger = structlog.get_logger()
+_log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
 
 
 class Tally:

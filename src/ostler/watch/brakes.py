@@ -33,7 +33,7 @@ _BATCH = 500
 _AGAIN = timedelta(seconds=30)
 _ASKED = Asked(ACTOR, Lane.WATCHER)
 _NEVER = datetime.max.replace(tzinfo=UTC)
-_log: structlog.stdlib.BoundLogger = structlog.get_logger()
+_log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)

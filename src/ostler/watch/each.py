@@ -16,7 +16,7 @@ from ostler.store.database import StoreUnavailable
 T = TypeVar("T")
 R = TypeVar("R")
 AT_ONCE = 8
-_log: structlog.stdlib.BoundLogger = structlog.get_logger()
+_log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
 
 
 async def each(

@@ -19,7 +19,7 @@ from ostler.watch.tower import WatchConfig
 
 _POLL_S = 5.0
 _LATE_FACTOR = 3  # of the slow interval: then the watcher has fallen behind
-_log: structlog.stdlib.BoundLogger = structlog.get_logger()
+_log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
 
 
 class WatchStanding:

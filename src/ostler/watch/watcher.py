@@ -29,7 +29,7 @@ from ostler.watch.unattended import Unattended
 NAME = "watcher"  # of the lead
 _FAST_FOR = timedelta(hours=1)  # what has been on its way for longer is looked at as slowly as the rest
 _LEAST_PAUSE_S = 0.5
-_log: structlog.stdlib.BoundLogger = structlog.get_logger()
+_log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
 
 
 class Watcher:

@@ -18,6 +18,7 @@ from ostler.store.instance_lists import PageWish
 from ostler.usecases.reading import Details, ListPage, Reading
 
 _JSON = "application/json"
+_UNITS_PER_CENT = 1000
 _MOVED_BY_TIME = {"age_seconds", "cost_so_far"}
 
 
@@ -33,23 +34,25 @@ class ListAnswer(Answer):
 
 @dataclass(frozen=True, slots=True)
 class DrawnDetails:
-    """One instance; `still` is its JSON without the end."""
+    """One instance; `still` is its JSON without the end, `still_tag` the tag of that."""
 
     still: bytes
+    still_tag: str
 
     def answer(self, found: Details, known_tags: Tags) -> Response:
         """Return details as of their instant, unless they are what the asker has."""
-        tag = found.tag
+        cost = found.cost_so_far
+        tag = f"{self.still_tag}-{cost.units // _UNITS_PER_CENT}"  # less than a cent is no news
         if tag in known_tags:
             return unchanged(tag)
-        moving = orjson.dumps({"ageSeconds": age_of(found), "costSoFar": float(found.cost_so_far.amount)})
+        moving = orjson.dumps({"ageSeconds": age_of(found), "costSoFar": float(cost.amount)})
         return Response(self.still + moving[1:], media_type=_JSON, headers=tag_headers(tag))
 
 
 def drawn_details(found: Details) -> DrawnDetails:
     """Draw an instance."""
     still = details_of(found).model_dump_json(by_alias=True, exclude=_MOVED_BY_TIME)
-    return DrawnDetails(still[:-1].encode() + b",")
+    return DrawnDetails(still[:-1].encode() + b",", found.still_tag)
 
 
 def details_again(drawn: DrawnDetails, found: Details, reading: Reading) -> Again:

@@ -78,6 +78,27 @@ def test_an_effect_whose_answer_was_never_sent_is_kept_too(tmp_path: Path) -> No
     assert names == ["unanswered"]
 
 
+def test_time_that_passed_stays_passed_after_a_kill_and_after_a_stop(tmp_path: Path) -> None:
+    state = tmp_path / "cloud.db"
+    with spawned_simulator(state) as simulator, a_client(simulator.address) as client:
+        client.post(f"{V1}/gpu/instance/create", json=ORDER)
+        client.post("/_sim/clock", json={"advance": 600})
+        client.post("/_sim/clock", json={"advance": 86_400})  # nothing falls due in this day
+        before = client.get("/_sim/ledger").json()
+        simulator.kill()
+
+    with spawned_simulator(state, speed=None) as simulator, a_client(simulator.address) as client:
+        killed = client.get("/_sim/ledger").json()
+        client.post("/_sim/clock", json={"advance": 1_000, "speed": 50_000})
+
+    with spawned_simulator(state, speed=None) as simulator, a_client(simulator.address) as client:
+        clock = client.get("/_sim/clock").json()
+
+    assert killed == before
+    assert clock["speed"] == 50_000
+    assert clock["now"] > before["now"] + 1_000
+
+
 def addresses(client: httpx2.Client, instance_id: str) -> list[str]:
     body = client.get(f"{V1}/gpu/instance", params={"instanceId": instance_id}).json()
     return [*(port["endpoint"] for port in body["portMappings"]), body["connectComponentSSH"]["sshCommand"]]

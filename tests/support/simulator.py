@@ -244,7 +244,7 @@ class SpawnedSimulator:
 
 @contextmanager
 def spawned_simulator(
-    state: Path | None = None, *, speed: float = 0.0, port: int = 0
+    state: Path | None = None, *, speed: float | None = 0.0, port: int = 0
 ) -> Iterator[SpawnedSimulator]:
     """Start a simulator, on a free port unless one is given, and wait until it answers."""
     words = ["simulator", f"--port={port}", f"--speed={speed}"]

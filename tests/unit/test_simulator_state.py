@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from ostler.simulator.clock import WorldClock
+from ostler.simulator.clock import WorldClock, wall_time
 from ostler.simulator.cloud import Cloud
 from ostler.simulator.fate import Fate, Outcome
 from ostler.simulator.genesis import new_world, saved_world
 from ostler.simulator.instance import Mode
 from ostler.simulator.keys import KEYS, Key, Verdict
 from ostler.simulator.running import SimulatorConfig, open_cloud
-from ostler.simulator.state_file import StateFile, StateFileUnusable
+from ostler.simulator.state_file import SavedTime, StateFile, StateFileUnusable
 from ostler.simulator.status import Status
 from ostler.simulator.verbs import migrate, stop
 from ostler.simulator.world import Change
@@ -43,19 +43,19 @@ def test_a_world_comes_back_as_it_was() -> None:
 
 def test_what_was_dropped_does_not_come_back(tmp_path: Path) -> None:
     with StateFile(tmp_path / "cloud.db") as file:
-        file.save([Change("a", "1", b"{}"), Change("a", "2", b"{}")], EPOCH, 1.0)
-        file.save([Change("a", "1", None)], EPOCH + 1, 2.0)
+        file.save([Change("a", "1", b"{}"), Change("a", "2", b"{}")], SavedTime(EPOCH, 1.0, 1.0))
+        file.save([Change("a", "1", None)], SavedTime(EPOCH + 1, 2.0, 0.5))
 
         assert list(file.rows()) == [Change("a", "2", b"{}")]
-        assert file.instants() == (EPOCH + 1, 2.0)
+        assert file.time() == SavedTime(EPOCH + 1, 2.0, 0.5)
         file.clear()
-        assert file.instants() is None
+        assert file.time() is None
 
 
 def test_things_come_back_in_the_order_in_which_they_were_first_saved(tmp_path: Path) -> None:
     with StateFile(tmp_path / "cloud.db") as file:
-        file.save([Change("a", key, b"{}") for key in "cab"], EPOCH, 1.0)
-        file.save([Change("a", "c", b"[]")], EPOCH, 1.0)
+        file.save([Change("a", key, b"{}") for key in "cab"], SavedTime(EPOCH, 1.0, 1.0))
+        file.save([Change("a", "c", b"[]")], SavedTime(EPOCH, 1.0, 1.0))
 
         assert [row.id for row in file.rows()] == ["c", "a", "b"]
 
@@ -130,9 +130,9 @@ def test_time_went_on_while_nobody_ran_it(tmp_path: Path) -> None:
         stop(cloud.world, instance)
         cloud.save()
         saved_at = cloud.world.now
-        file.save([], saved_at, 0.0)  # half a century ago
+        file.save([], SavedTime(saved_at, 0.0, 1.0))  # half a century ago
     with StateFile(path) as file:
-        again = open_cloud(SimulatorConfig(speed=1), file)
+        again = open_cloud(SimulatorConfig(), file)
         assert again.world.instances[instance.id].status is Status.TO_STOP
 
         again.catch_up()
@@ -147,9 +147,45 @@ def test_in_explicit_mode_no_time_passes_meanwhile(tmp_path: Path) -> None:
         cloud = open_cloud(SimulatorConfig(speed=0), file)
         cloud.save()
         now = cloud.world.now
-        file.save([], now, 0.0)
+        file.save([], SavedTime(now, 0.0, 0.0))
     with StateFile(path) as file:
         assert open_cloud(SimulatorConfig(speed=0), file).clock.time() == now
+
+
+def test_time_that_was_turned_by_hand_and_its_speed_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "cloud.db"
+    with StateFile(path) as file:
+        cloud = open_cloud(SimulatorConfig(speed=0), file)
+        cloud.save()
+        cloud.clock.advance(1_000)
+        cloud.catch_up()
+        cloud.save()
+        now = cloud.world.now
+    with StateFile(path) as file:
+        again = open_cloud(SimulatorConfig(), file)
+        assert (again.clock.time(), again.clock.speed) == (now, 0)
+        assert open_cloud(SimulatorConfig(speed=2), file).clock.speed == 2
+
+
+def test_no_time_is_lost_between_the_work_and_the_save(tmp_path: Path) -> None:
+    readings = iter([0.0, 10.0, 13.0, 13.0])  # the save comes three seconds after the world was brought up
+    with StateFile(tmp_path / "cloud.db") as file:
+        cloud = Cloud(new_world(EPOCH), WorldClock(lambda: next(readings), start=EPOCH, speed=100), file)
+        cloud.catch_up()
+        cloud.save()
+        kept = file.time()
+
+    assert kept is not None
+    assert kept.world == EPOCH + 1_000
+    assert kept.at(wall_time()) >= EPOCH + 1_300
+
+
+def test_a_file_of_a_version_that_kept_no_speed_is_one_of_real_time(tmp_path: Path) -> None:
+    path = tmp_path / "cloud.db"
+    tampered(path, "ALTER TABLE instant DROP COLUMN speed")
+
+    with StateFile(path) as file:
+        assert open_cloud(SimulatorConfig(), file).clock.speed == 1
 
 
 def test_ids_are_not_used_twice_after_a_restart(tmp_path: Path) -> None:

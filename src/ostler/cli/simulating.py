@@ -20,7 +20,7 @@ def simulator(
     *,
     port: Annotated[int, Parameter(validator=Number(gte=0, lte=65_535))] = 3100,
     state: Path | None = None,
-    speed: Annotated[float, Parameter(validator=Number(gte=0, lte=100_000))] = 1.0,
+    speed: Annotated[float | None, Parameter(validator=Number(gte=0, lte=100_000))] = None,
 ) -> int:
     """Start the pretend cloud alone, on 127.0.0.1.
 
@@ -31,7 +31,8 @@ def simulator(
     state
         File that keeps the pretend cloud's world over restarts; without it the world ends with the process.
     speed
-        How many times faster than real time its clock runs; 0 stops it, to be turned by hand.
+        How many times faster than real time its clock runs; 0 stops it, to be turned by hand. Without it, as
+        fast as when the state file was last written, and as real time in a new world.
     """
     try:
         run(SimulatorConfig(port=port, state=state, speed=speed))

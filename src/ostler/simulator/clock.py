@@ -17,19 +17,26 @@ class WorldClock:
         self._since = reading()
         self._start = start
         self.speed = speed
+        self.was_turned = True  # by hand, so that nobody can tell its time from what was known before
 
     def time(self) -> float:
         """Return the instant that the world has reached."""
         return self._start + (self._reading() - self._since) * self.speed
 
+    def real_seconds_since(self, instant: float) -> float:
+        """Return how long ago the world's time was this, as far as it passes by itself."""
+        return (self.time() - instant) / self.speed if self.speed else 0.0
+
     def advance(self, seconds: float) -> None:
         """Turn the crank."""
         self._start += seconds
+        self.was_turned = True
 
     def set_speed(self, speed: float) -> None:
         """Go on from here at another speed; 0 stands still."""
         self._start, self._since = self.time(), self._reading()
         self.speed = speed
+        self.was_turned = True
 
 
 def monotonic() -> float:

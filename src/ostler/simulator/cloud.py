@@ -5,6 +5,7 @@ call it without one. What a call changes is on disk before the answer leaves.
 """
 
 import sqlite3
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import orjson
@@ -20,7 +21,7 @@ from ostler.simulator.genesis import new_world
 from ostler.simulator.keys import account_of
 from ostler.simulator.refusal import Refusal
 from ostler.simulator.routing import Match, RouteTable
-from ostler.simulator.state_file import StateFile
+from ostler.simulator.state_file import SavedTime, StateFile
 from ostler.simulator.world import Kind, World
 
 DOORS = Kind("doors", Doors)
@@ -43,15 +44,24 @@ class Cloud:
         self.world.advance(self.clock.time())
 
     def save(self) -> None:
-        """Write what changed to the state file, if there is one."""
+        """Write what changed to the state file, if there is one; how late it is, too."""
         changes = self.world.take_changes(wanted=self.state_file is not None)
-        if self.state_file is None or not changes:
+        if self.state_file is None or not (changes or self.clock.was_turned):
             return
+        reached_at = wall_time() - self.clock.real_seconds_since(self.world.now)
         try:
-            self.state_file.save(changes, self.world.now, wall_time())
+            self.state_file.save(changes, SavedTime(self.world.now, reached_at, self.clock.speed))
         except sqlite3.Error:  # a full disk, say: the next save makes up for it
             self.world.keep_changes(changes)
             raise
+        self.clock.was_turned = False
+
+    def end(self) -> None:
+        """Write how late it has become, for what comes after this process."""
+        self.catch_up()
+        self.clock.was_turned = True
+        with suppress(sqlite3.Error):  # what was answered is in the file, and tells the time well enough
+            self.save()
 
     def reset(self) -> None:
         """Begin again with a new world; the clock goes on, and instances keep their doors."""

@@ -25,7 +25,7 @@ from ostler.simulator.durations import DAY_S, Durations
 from ostler.simulator.genesis import new_world, saved_world
 from ostler.simulator.listeners import address_of, bound_again, bound_socket, listening
 from ostler.simulator.server import create_app
-from ostler.simulator.state_file import StateFile
+from ostler.simulator.state_file import SavedTime, StateFile
 from ostler.simulator.world import World
 
 DEFAULT_PORT = 3100
@@ -34,12 +34,15 @@ _PATIENCE_S = 1  # for answers that are under way when it stops
 
 @dataclass(frozen=True, slots=True)
 class SimulatorConfig:
-    """How to run; a port of 0 is any free one, a speed of 0 the explicit mode."""
+    """How to run; a port of 0 is any free one, a speed of 0 the explicit mode.
+
+    Without a speed it is that of the state file, and of real time in a new world.
+    """
 
     host: str = "127.0.0.1"
     port: int = DEFAULT_PORT
     state: Path | None = None
-    speed: float = 1.0
+    speed: float | None = None
     seed: int = 0
     durations: Durations = Durations(spot_life_s=DAY_S)  # noqa: RUF009 -- frozen
 
@@ -69,8 +72,11 @@ async def running(config: SimulatorConfig) -> AsyncIterator[str]:
         cloud = open_cloud(config, state_file)
         cloud.catch_up()
         cloud.save()
-        async with serving(cloud, config) as address:
-            yield address
+        try:
+            async with serving(cloud, config) as address:
+                yield address
+        finally:
+            cloud.end()
 
 
 @asynccontextmanager
@@ -91,26 +97,23 @@ async def serving(cloud: Cloud, config: SimulatorConfig) -> AsyncIterator[str]:
 def open_cloud(config: SimulatorConfig, state_file: StateFile | None) -> Cloud:
     """Return the cloud that the state file holds, or a new one; time went on while nobody ran it."""
     kept = _kept_world(config, state_file) if state_file is not None else None
+    now = wall_time()
     if kept is None:
-        start = wall_time()
-        world = new_world(start, seed=config.seed, durations=config.durations)
+        world, then = new_world(now, seed=config.seed, durations=config.durations), SavedTime(now, now, 1.0)
     else:
-        world, wall_then = kept
-        start = world.now + max(0.0, wall_time() - wall_then) * config.speed
-    clock = WorldClock(monotonic, start=start, speed=config.speed)
-    return Cloud(world, clock, state_file)
+        world, then = kept
+    speed = then.speed if config.speed is None else config.speed
+    return Cloud(world, WorldClock(monotonic, start=then.at(now), speed=speed), state_file)
 
 
-def _kept_world(config: SimulatorConfig, state_file: StateFile) -> tuple[World, float] | None:
+def _kept_world(config: SimulatorConfig, state_file: StateFile) -> tuple[World, SavedTime] | None:
     """Return the world of a state file, and when it was written; None for a new file."""
     with state_file.reading():
-        saved = state_file.instants()
+        saved = state_file.time()
         if saved is None:
             return None
-        world_then, wall_then = saved
         rows = state_file.rows()
-        world = saved_world(world_then, rows, seed=config.seed, durations=config.durations)
-        return world, wall_then
+        return saved_world(saved.world, rows, seed=config.seed, durations=config.durations), saved
 
 
 @asynccontextmanager

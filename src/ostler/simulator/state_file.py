@@ -7,6 +7,7 @@ enough: a killed process loses nothing that it has written; only a crash of the 
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
@@ -21,7 +22,9 @@ PRAGMA locking_mode = EXCLUSIVE;
 CREATE TABLE IF NOT EXISTS thing (
   kind TEXT NOT NULL, id TEXT NOT NULL, body BLOB NOT NULL, UNIQUE (kind, id)
 );
-CREATE TABLE IF NOT EXISTS instant (one INTEGER PRIMARY KEY CHECK (one = 1), world REAL, wall REAL);
+CREATE TABLE IF NOT EXISTS instant (
+  one INTEGER PRIMARY KEY CHECK (one = 1), world REAL, wall REAL, speed REAL
+);
 """
 _TABLES = {"thing", "instant"}
 _WAY_OUT = "move it away to begin with a new world"
@@ -29,9 +32,22 @@ _PUT = """
 INSERT INTO thing (kind, id, body) VALUES (?, ?, ?) ON CONFLICT (kind, id) DO UPDATE SET body = excluded.body
 """
 _PUT_INSTANT = """
-INSERT INTO instant (one, world, wall) VALUES (1, ?, ?)
-ON CONFLICT (one) DO UPDATE SET world = excluded.world, wall = excluded.wall
+INSERT INTO instant (one, world, wall, speed) VALUES (1, ?, ?, ?)
+ON CONFLICT (one) DO UPDATE SET world = excluded.world, wall = excluded.wall, speed = excluded.speed
 """
+
+
+@dataclass(frozen=True, slots=True)
+class SavedTime:
+    """How late it was when the file was last written, and how fast the world's time ran then."""
+
+    world: float
+    wall: float
+    speed: float
+
+    def at(self, wall: float) -> float:
+        """Return the world's time at a later real one: while nobody runs the world, its time goes on."""
+        return self.world + max(0.0, wall - self.wall) * self.speed
 
 
 class StateFileUnusable(Exception):  # noqa: N818 -- reads as what it is
@@ -75,14 +91,12 @@ class StateFile:
         for kind, key, body in self._connection.execute("SELECT kind, id, body FROM thing ORDER BY rowid"):
             yield Change(kind, key, body)
 
-    def instants(self) -> tuple[float, float] | None:
-        """Return the world's and the real time of the last save; None for a new file."""
-        found: tuple[float, float] | None = self._connection.execute(
-            "SELECT world, wall FROM instant"
-        ).fetchone()
-        return found
+    def time(self) -> SavedTime | None:
+        """Return when the file was last written; None for a new one."""
+        found = self._connection.execute("SELECT world, wall, speed FROM instant").fetchone()
+        return None if found is None else SavedTime(*found)
 
-    def save(self, changes: Iterable[Change], world_time: float, wall_time: float) -> None:
+    def save(self, changes: Iterable[Change], time: SavedTime) -> None:
         """Write what changed, all or nothing."""
         self._connection.execute("BEGIN IMMEDIATE")
         try:
@@ -93,7 +107,7 @@ class StateFile:
                     )
                 else:
                     self._connection.execute(_PUT, (change.kind, change.id, change.body))
-            self._connection.execute(_PUT_INSTANT, (world_time, wall_time))
+            self._connection.execute(_PUT_INSTANT, (time.world, time.wall, time.speed))
             self._connection.execute("COMMIT")
         except BaseException:
             if self._connection.in_transaction:  # some errors have ended it already
@@ -121,12 +135,20 @@ def _opened(path: Path) -> sqlite3.Connection:
     try:
         _check_ours(connection, path)
         connection.executescript(_SCHEMA)
+        _add_speed(connection)
         connection.execute("BEGIN IMMEDIATE")
         connection.execute("COMMIT")
     except (sqlite3.DatabaseError, StateFileUnusable):
         connection.close()
         raise
     return connection
+
+
+def _add_speed(connection: sqlite3.Connection) -> None:
+    """Let a file of a version that did not keep the speed be one that was written at real speed."""
+    columns = {name for (_, name, *_) in connection.execute("PRAGMA table_info(instant)")}
+    if "speed" not in columns:
+        connection.execute("ALTER TABLE instant ADD COLUMN speed REAL DEFAULT 1.0")
 
 
 def _check_ours(connection: sqlite3.Connection, path: Path) -> None:

@@ -61,9 +61,16 @@ def test_things_come_back_in_the_order_in_which_they_were_first_saved(tmp_path: 
 
 
 def test_a_file_belongs_to_one_simulator_at_a_time(tmp_path: Path) -> None:
-    path = tmp_path / "deep" / "cloud.db"
+    path = tmp_path / "cloud.db"
     with StateFile(path), pytest.raises(StateFileUnusable, match="another process"):
         StateFile(path)
+
+
+def test_a_file_in_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StateFileUnusable, match="its folder is not there"):
+        StateFile(tmp_path / "slip" / "cloud.db")
+
+    assert list(tmp_path.iterdir()) == []
 
 
 def tampered(path: Path, *statements: str) -> None:

@@ -63,10 +63,6 @@ class StateFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         with self.reading():
-            try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise StateFileUnusable(path, error.strerror or "unknown error") from error
             self._connection = _opened(path)
 
     def __enter__(self) -> Self:
@@ -124,6 +120,8 @@ def _reason(error: sqlite3.DatabaseError) -> str:
     match error.sqlite_errorcode:
         case sqlite3.SQLITE_BUSY:
             return "another process uses it"
+        case sqlite3.SQLITE_CANTOPEN:  # a folder is not made: a slip is more likely than a wish
+            return "its folder is not there, or not open to us"
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_ERROR:
             return f"{error}; {_WAY_OUT}"
         case _:

@@ -1,5 +1,7 @@
 """The simulated spot market, and the terms that are paid in advance."""
 
+from collections.abc import Callable
+
 import pytest
 
 from ostler.simulator import spot, subscription, verbs
@@ -7,11 +9,17 @@ from ostler.simulator.accounting import set_balance
 from ostler.simulator.creation import create
 from ostler.simulator.durations import HOUR_S, MONTH_S, Durations
 from ostler.simulator.genesis import new_world
-from ostler.simulator.instance import NEVER, Mode, SpotStatus
+from ostler.simulator.instance import NEVER, Instance, Mode, SpotStatus
 from ostler.simulator.market import shelf_id
+from ostler.simulator.order import Rebuild
 from ostler.simulator.refusal import Refusal
 from ostler.simulator.status import Status
+from ostler.simulator.world import World
 from tests.support.simulator import EPOCH, a_simulated_instance, an_order, until
+
+
+def upgrade(world: World, instance: Instance) -> None:
+    verbs.upgrade(world, instance, Rebuild("other/image:2"))
 
 
 class TestTheSpotMarket:
@@ -70,9 +78,10 @@ class TestTheSpotMarket:
         spot.force_notice(world, instance, 0)
         world.advance(EPOCH + 60)
 
-        with pytest.raises(Refusal) as refusal:
-            verbs.start(world, instance)
-        assert refusal.value.reason == "INSUFFICIENT_RESOURCE"
+        for act in (verbs.start, upgrade):
+            with pytest.raises(Refusal) as refusal:
+                act(world, instance)
+            assert refusal.value.reason == "INSUFFICIENT_RESOURCE"
         verbs.migrate(world, instance)
         until(world, instance, Status.RUNNING)
 
@@ -119,6 +128,24 @@ class TestTerms:
         world.advance(EPOCH + MONTH_S + 60)
 
         assert instance.status is Status.EXITED
+
+    @pytest.mark.parametrize("act", [verbs.start, verbs.migrate, upgrade])
+    def test_after_its_term_it_runs_again_only_when_it_is_renewed(
+        self, act: Callable[[World, Instance], object]
+    ) -> None:
+        world = new_world(EPOCH)
+        set_balance(world, "default", 10**9)
+        instance = a_simulated_instance(world, Status.RUNNING, Mode.MONTHLY)
+        world.advance(EPOCH + MONTH_S + 60)
+
+        with pytest.raises(Refusal) as refusal:
+            act(world, instance)
+        verbs.renew(world, instance, 1)
+        act(world, instance)
+        until(world, instance, Status.RUNNING)
+
+        assert refusal.value.reason == "EXPIRED_OR_BALANCE_NOT_ENOUGH"
+        assert instance.ends_at == EPOCH + 2 * MONTH_S + 60
 
     def test_renewal_by_hand_and_by_itself_moves_the_end(self) -> None:
         world = new_world(EPOCH)

@@ -142,6 +142,10 @@ class Instance:
     shown_status: Status | None = None  # what lists go on showing …
     shown_until: float = NEVER  # … until then
 
+    def is_expired(self, now: float) -> bool:
+        """Tell whether it was paid in advance, and that time is over."""
+        return self.mode is Mode.MONTHLY and self.ends_at <= now
+
     @property
     def due_at(self) -> float | None:
         """The next instant at which time alone changes something."""

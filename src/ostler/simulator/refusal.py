@@ -55,6 +55,11 @@ def no_balance() -> Refusal:
     return Refusal(400, "BALANCE_NOT_ENOUGH", "Insufficient balance")
 
 
+def term_over() -> Refusal:
+    """Return the refusal to run what was paid in advance, once that time is over."""
+    return Refusal(400, "EXPIRED_OR_BALANCE_NOT_ENOUGH", "expired or insufficient balance")
+
+
 def over_quota(reason: str, limit: int) -> Refusal:
     """Return the refusal of more than the account may have; the limit fills the console's placeholder."""
     return Refusal(400, reason, f"quota exceeded: {limit}", {"0": str(limit)})

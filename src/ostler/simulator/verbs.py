@@ -19,6 +19,7 @@ from ostler.simulator.refusal import (
     no_capacity,
     no_capacity_to_migrate,
     not_found,
+    term_over,
 )
 from ostler.simulator.status import ALLOWED, BEING_MADE, BLOCKED_BY_JOBS, HOLDS_GPU, LEADS_TO, Status, Verb
 from ostler.simulator.world import INSTANCES, World
@@ -49,9 +50,7 @@ def check(instance: Instance, verb: Verb) -> None:
 def start(world: World, instance: Instance) -> None:
     """Start a stopped instance on its own node, unless its GPUs were given away."""
     check(instance, Verb.START)
-    if instance.spot_status is SpotStatus.TERMINATED:
-        raise no_capacity()  # its node is gone; only migrating finds another
-    _hold_gpus(world, instance, no_capacity())
+    _hold_own_node(world, instance)
     _obey(world, instance, Verb.START)
 
 
@@ -71,7 +70,7 @@ def restart(world: World, instance: Instance) -> None:
 def delete(world: World, instance: Instance) -> None:
     """Remove an instance for good; one paid in advance only when its term is over."""
     check(instance, Verb.DELETE)
-    if instance.mode is Mode.MONTHLY and instance.ends_at > world.now:
+    if instance.mode is Mode.MONTHLY and not instance.is_expired(world.now):
         raise Refusal(
             400,
             reason="PREPAID_INSTANCE_NOT_SUPPORT_RELEASE",
@@ -100,7 +99,7 @@ def migrate(world: World, instance: Instance) -> Job:
 def upgrade(world: World, instance: Instance, rebuild: Rebuild) -> None:
     """Make the container anew from other settings; a stopped instance runs afterwards."""
     check(instance, Verb.UPGRADE)
-    _hold_gpus(world, instance, no_capacity())
+    _hold_own_node(world, instance)
     instance.image_url = rebuild.image_url
     instance.image_auth_id = rebuild.image_auth_id
     instance.envs = rebuild.envs
@@ -164,9 +163,17 @@ def set_auto_renew(world: World, instance: Instance, *, on: bool, months: int) -
     subscription.set_auto_renew(world, instance, on=on, months=months)
 
 
+def _hold_own_node(world: World, instance: Instance) -> None:
+    if instance.spot_status is SpotStatus.TERMINATED:
+        raise no_capacity()  # its node is gone; only migrating finds another
+    _hold_gpus(world, instance, no_capacity())
+
+
 def _hold_gpus(world: World, instance: Instance, otherwise: Refusal) -> None:
     if instance.status in HOLDS_GPU:
         return
+    if instance.is_expired(world.now):
+        raise term_over()
     require_balance(world, instance.account)
     if not stockroom.has_room_for(world, instance):
         raise otherwise

@@ -1,5 +1,6 @@
 """The simulated spot market, and the terms that are paid in advance."""
 
+from collections import deque
 from collections.abc import Callable
 
 import pytest
@@ -8,8 +9,10 @@ from ostler.simulator import spot, subscription, verbs
 from ostler.simulator.accounting import set_balance
 from ostler.simulator.creation import create
 from ostler.simulator.durations import HOUR_S, MONTH_S, Durations
+from ostler.simulator.fate import Fate, Outcome
 from ostler.simulator.genesis import new_world
 from ostler.simulator.instance import NEVER, Instance, Mode, SpotStatus
+from ostler.simulator.lifecycle import lose_host
 from ostler.simulator.market import shelf_id
 from ostler.simulator.order import Rebuild
 from ostler.simulator.refusal import Refusal
@@ -110,6 +113,26 @@ class TestTheSpotMarket:
         world.advance(EPOCH + HOUR_S + 60)
 
         assert (instance.status, instance.spot_status) == (Status.EXITED, SpotStatus.TERMINATED)
+
+    def test_an_exit_of_any_kind_ends_the_notice(self) -> None:
+        world = new_world(EPOCH)
+        lost, failed = (a_simulated_instance(world, Status.RUNNING, Mode.SPOT) for _ in range(2))
+        verbs.set_auto_migrate(world, lost, on=False, system_disk=False)
+        for instance in (lost, failed):
+            spot.force_notice(world, instance, 600)
+        world.fates["restart"] = deque([Fate(Status.RESTARTING, Outcome.FAIL)])
+
+        lose_host(world, lost)
+        verbs.restart(world, failed)
+        world.advance(EPOCH + 300)
+        costs = [world.ledger[each.id].cost_at(world.now) for each in (lost, failed)]
+        world.advance(EPOCH + 6_000)
+
+        assert [(each.status, each.spot_status) for each in (lost, failed)] == [
+            (Status.EXITED, SpotStatus.NOT_SPOT)
+        ] * 2
+        assert [world.ledger[each.id].cost_at(world.now) for each in (lost, failed)] == costs
+        assert world.wallet("default").gpus_in_use == 0
 
     def test_only_a_running_spot_instance_can_be_reclaimed(self) -> None:
         world = new_world(EPOCH)

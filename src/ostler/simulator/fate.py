@@ -7,7 +7,7 @@ pulled, a migration that does not end, a container that dies with a `statusError
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ostler.simulator.status import Status
+from ostler.simulator.status import LEADS_TO, Status, passed_from
 
 
 class Outcome(StrEnum):
@@ -16,6 +16,17 @@ class Outcome(StrEnum):
     FAIL = "fail"  # the instance ends in `exited` with a status error; it holds and costs no GPU
     STUCK = "stuck"  # the status is never left by itself; if it is billed, it goes on being billed
     SLOW = "slow"  # the status lasts `seconds`
+
+
+# What a fate can follow on, and the status in which that begins.
+VERBS: dict[str, Status] = {"create": Status.PENDING} | {
+    verb.value: status for verb, status in LEADS_TO.items()
+}
+
+
+def stations(verb: str) -> tuple[Status, ...]:
+    """Return the statuses in which a fate can befall an instance after a verb; the last is the usual one."""
+    return passed_from(VERBS[verb])
 
 
 @dataclass(frozen=True, slots=True)

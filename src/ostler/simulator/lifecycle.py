@@ -24,6 +24,7 @@ def move(world: World, instance: Instance, status: Status) -> None:
         instance.use_seconds += whole_seconds(instance.last_started_at, world.now)
     if before in HOLDS_GPU and status not in HOLDS_GPU:
         _release_gpus(world, instance)
+        spot.leave_market(instance)
     match status:
         case Status.RUNNING:
             _enter_running(world, instance)
@@ -73,7 +74,6 @@ def run_dry(world: World, wallet: Wallet) -> None:
 def freeze(world: World, instance: Instance) -> None:
     """Stop an instance because nobody pays for it any more."""
     if instance.status in HOLDS_GPU:
-        spot.leave_market(instance)
         move(world, instance, Status.FREEZING)
 
 
@@ -120,7 +120,6 @@ def _enter_exited(world: World, instance: Instance) -> None:
     instance.last_stopped_at = world.now
     instance.release_data_at = world.now + world.durations.keep_data_days * SECONDS_PER_DAY
     instance.timers[Timer.RELEASE_DATA] = instance.release_data_at
-    spot.end_reclaim(instance)
     _end_migrations(world, instance, JobState.FAIL)
 
 

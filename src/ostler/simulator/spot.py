@@ -23,11 +23,14 @@ def enter_market(world: World, instance: Instance) -> None:
 
 
 def leave_market(instance: Instance) -> None:
-    """End the run by the owner's wish: no notice, no reclaim, and no trace of either."""
+    """End the run: no notice and no reclaim come any more, and only a node that was taken leaves a trace."""
     instance.timers.pop(Timer.SPOT_NOTICE, None)
     instance.timers.pop(Timer.RECLAIM, None)
-    instance.spot_status = SpotStatus.NOT_SPOT
-    instance.spot_reclaim_at = NEVER
+    if instance.spot_status is SpotStatus.RECLAIMING:
+        instance.spot_status = SpotStatus.TERMINATED
+    else:
+        instance.spot_status = SpotStatus.NOT_SPOT
+        instance.spot_reclaim_at = NEVER
 
 
 def notify(world: World, instance: Instance, notice_s: float) -> None:
@@ -49,11 +52,5 @@ def force_notice(world: World, instance: Instance, notice_s: float) -> None:
 
 
 def begin_reclaim(instance: Instance) -> None:
-    """Take the node; the reclaim time stays for good."""
+    """Take the node; the reclaim time stays until the instance finds another."""
     instance.spot_status = SpotStatus.RECLAIMING
-
-
-def end_reclaim(instance: Instance) -> None:
-    """Leave the market when the node is gone."""
-    if instance.spot_status is SpotStatus.RECLAIMING:
-        instance.spot_status = SpotStatus.TERMINATED

@@ -68,6 +68,16 @@ FOLLOWS: dict[Status, Status] = {
     Status.FREEZING: Status.EXITED,
 }
 
+
+def passed_from(first: Status) -> tuple[Status, ...]:
+    """Return the statuses that time alone leads through from one on, without the one where it stays."""
+    passed = []
+    while first in FOLLOWS:
+        passed.append(first)
+        first = FOLLOWS[first]
+    return tuple(passed)
+
+
 BEING_MADE = frozenset({Status.PENDING, Status.TO_CREATE, Status.CREATING, Status.PULLING})
 _ALIVE = frozenset(Status) - {Status.REMOVED}
 _SETTLED = frozenset({Status.RUNNING, Status.EXITED})

@@ -79,7 +79,6 @@ def delete(world: World, instance: Instance) -> None:
     for job_id in list(instance.jobs):
         end_job(world, world.rows(JOBS)[job_id], JobState.FAIL, "the instance was removed")
     instance.timers.clear()
-    spot.leave_market(instance)
     _obey(world, instance, Verb.DELETE)
 
 

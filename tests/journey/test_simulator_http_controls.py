@@ -46,6 +46,17 @@ async def visitor() -> AsyncIterator[Visitor]:
         ("/seed", {"instances": 1, "status": "pulling"}, ("status", "'pulling'", "'running' or 'exited'")),
         ("/keys", {"key": ""}, ("key",)),
         ("/fates", {"outcome": "fail", "verb": "dance"}, ("verb", "'dance'", "'create', 'start'")),
+        (
+            "/fates",
+            {"outcome": "slow", "at": "running", "seconds": 10},
+            ("at", "'running'", "pending, toCreate, creating, pulling"),
+        ),
+        (
+            "/fates",
+            {"outcome": "slow", "at": "exited", "verb": "stop"},
+            ("at", "'exited'", "toStop, stopping"),
+        ),
+        ("/fates", {"outcome": "fail", "at": "pulling", "verb": "migrate"}, ("at", "'pulling'", "migrating")),
         ("/balance", {"usd": "much"}, ("usd", "'much'")),
         ("/balance", {"usd": "nan"}, ("usd", "'nan'")),
         ("/reset", {"now": True}, ("now", "takes nothing")),
@@ -175,6 +186,26 @@ async def test_fates_lag_and_clock(visitor: Visitor) -> None:
     assert hidden == 0
     assert (body["status"], body["statusError"]["message"]) == ("exited", "no such image")
     assert clock["now"] == (await visitor.client.get("/_sim/clock")).json()["now"]
+
+
+@pytest.mark.parametrize(
+    ("verb", "station"),
+    [
+        ("create", "pulling"),
+        ("start", "starting"),
+        ("stop", "stopping"),
+        ("restart", "restarting"),
+        ("migrate", "migrating"),
+        ("upgrade", "resetting"),
+        ("delete", "removing"),
+    ],
+)
+async def test_every_verb_has_a_status_in_which_its_fate_usually_strikes(
+    visitor: Visitor, verb: str, station: str
+) -> None:
+    answer = await visitor.control("/fates", outcome="stuck", verb=verb)
+
+    assert answer.json() == {"waiting": 1, "at": station}
 
 
 async def test_lists_lag_behind_verbs_for_as_long_as_a_control_says(visitor: Visitor) -> None:

@@ -68,7 +68,7 @@ class FaultId(Body):
 
 class AddFate(Body):
     verb: Literal["create", "start", "stop", "restart", "delete", "migrate", "upgrade"] = "create"
-    at: Status = Status.PULLING
+    at: Status | None = None
     outcome: Outcome
     times: int = Field(default=1, ge=1, le=10_000)
     seconds: Seconds = 0.0

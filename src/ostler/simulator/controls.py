@@ -19,7 +19,7 @@ from ostler.simulator.accounting import set_balance
 from ostler.simulator.app import AppScript
 from ostler.simulator.cloud import Cloud
 from ostler.simulator.control import bad_control, control
-from ostler.simulator.fate import Fate
+from ostler.simulator.fate import Fate, stations
 from ostler.simulator.faults import Fault, FaultKind
 from ostler.simulator.instance import Instance, Mode
 from ostler.simulator.keys import KEYS, Key, Verdict
@@ -112,9 +112,13 @@ def _clear_fault(cloud: Cloud, body: bodies.FaultId) -> object:
 
 
 def _add_fate(cloud: Cloud, body: bodies.AddFate) -> object:
-    fate = Fate(body.at, body.outcome, body.seconds, body.state, body.message)
+    possible = stations(body.verb)
+    at = possible[-1] if body.at is None else body.at
+    if at not in possible:
+        raise bad_control(message=f"at: {body.verb} leads through {', '.join(possible)}, not through {at!r}")
+    fate = Fate(at, body.outcome, body.seconds, body.state, body.message)
     cloud.world.fates.setdefault(body.verb, deque()).extend([fate] * body.times)
-    return {"waiting": len(cloud.world.fates[body.verb])}
+    return {"waiting": len(cloud.world.fates[body.verb]), "at": at}
 
 
 def _clear_fates(cloud: Cloud, _: bodies.Nothing) -> object:

@@ -4,6 +4,7 @@ The ledger and the call counts of the pretend cloud say what really happened, wh
 """
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -17,6 +18,7 @@ from ostler.cloud.refusals import (
     Refused,
     Unavailable,
 )
+from ostler.simulator.exchange import ErrorBody
 from ostler.simulator.faults import Fault
 from tests.support.cloud import an_order
 from tests.support.faulty_cloud import CREATE, LIST, STOP, USER, a_setting, refusal_of
@@ -113,6 +115,45 @@ async def test_a_429_that_does_not_end_is_told_with_its_wait() -> None:
     assert isinstance(refusal, RateLimited)
     assert refusal.retry_after_s == 5
     assert setting.effects() == 0
+
+
+@pytest.mark.looptime
+@pytest.mark.parametrize("form", list(ErrorBody))
+async def test_a_429_is_one_in_whatever_form_it_comes(form: ErrorBody) -> None:
+    setting = a_setting()
+    setting.simulated.next_call("*/create", rate_limited(5, body=form), times=2)
+    assert await setting.cloud.create(an_order())
+    assert (setting.calls(CREATE), setting.effects()) == (3, 1)
+
+
+@pytest.mark.looptime
+@pytest.mark.parametrize(
+    ("form", "reason", "code", "said"),
+    [
+        (ErrorBody.ENVELOPE, RefusalReason.QUOTA, "CREATE_GPU_NUM_LIMIT", "create_gpu_num_limit"),
+        (ErrorBody.MESSAGE, RefusalReason.OTHER, "HTTP_400", "create_gpu_num_limit"),
+        (ErrorBody.ERROR, RefusalReason.OTHER, "HTTP_400", "create_gpu_num_limit"),
+        (ErrorBody.EMPTY, RefusalReason.OTHER, "HTTP_400", ""),
+    ],
+)
+async def test_a_refusal_is_told_in_whatever_form_it_comes(
+    form: ErrorBody, reason: RefusalReason, code: str, said: str
+) -> None:
+    setting = a_setting()
+    setting.simulated.next_create(replace(refused("CREATE_GPU_NUM_LIMIT"), body=form))
+    refusal = await refusal_of(setting.cloud.create(an_order()))
+    assert isinstance(refusal, Refused)
+    assert (refusal.reason, refusal.code, refusal.said) == (reason, code, said)
+    assert (setting.calls(CREATE), setting.effects()) == (1, 0)
+
+
+@pytest.mark.looptime
+@pytest.mark.parametrize("form", [ErrorBody.ENVELOPE, ErrorBody.MESSAGE, ErrorBody.ERROR])
+async def test_an_invalid_state_is_known_by_its_words_alone(form: ErrorBody) -> None:
+    setting = a_setting()
+    upstream_id = await setting.running()
+    setting.simulated.next_call("*/stop", replace(refused("INVALID_STATE_CHANGE"), body=form))
+    assert isinstance(await refusal_of(setting.cloud.stop(upstream_id)), InvalidState)
 
 
 @pytest.mark.looptime

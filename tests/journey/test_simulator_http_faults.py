@@ -80,6 +80,19 @@ async def test_a_rate_limit_says_when_to_come_back(visitor: Visitor) -> None:
     assert answers[0].json()["reason"] == "RATE_LIMIT_EXCEEDED"
 
 
+@pytest.mark.parametrize("status", [400, 502])
+@pytest.mark.parametrize("body", ["envelope", "message", "error", "empty"])
+async def test_an_error_has_the_form_that_was_asked_for(visitor: Visitor, status: int, body: str) -> None:
+    await visitor.control("/faults", fault="status", status=status, message="trouble", body=body)
+
+    response = await visitor.create()
+
+    said = response.json() if body != "empty" else {"empty": response.text or "trouble"}
+    assert response.status_code == status
+    assert said["message" if body == "envelope" else body] == "trouble"
+    assert ("reason" in said) is (body == "envelope")
+
+
 async def test_half_an_answer(visitor: Visitor) -> None:
     await visitor.control("/faults", fault="malformedJson", route="POST *create")
 

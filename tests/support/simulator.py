@@ -20,7 +20,7 @@ from ostler.simulator.clock import WorldClock, monotonic
 from ostler.simulator.cloud import Cloud
 from ostler.simulator.creation import create
 from ostler.simulator.durations import Durations
-from ostler.simulator.exchange import Hangup, Reply, Request, Silence
+from ostler.simulator.exchange import ErrorBody, Hangup, Reply, Request, Silence
 from ostler.simulator.faults import Fault, FaultKind
 from ostler.simulator.genesis import new_world
 from ostler.simulator.instance import ExposedPort, Instance, Mode
@@ -65,9 +65,9 @@ def reset_before_effect() -> Fault:
     return Fault(0, FaultKind.RESET_BEFORE)
 
 
-def rate_limited(retry_after: int | None = None) -> Fault:
+def rate_limited(retry_after: int | None = None, body: ErrorBody | None = None) -> Fault:
     """429."""
-    return Fault(0, FaultKind.RATE_LIMIT, retry_after=retry_after)
+    return Fault(0, FaultKind.RATE_LIMIT, retry_after=retry_after, body=body)
 
 
 def server_error(status: int = 502, *, after_effect: bool = False) -> Fault:

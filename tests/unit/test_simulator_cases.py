@@ -13,6 +13,7 @@ import pytest
 from ostler.simulator.account.kinds import STORAGES
 from ostler.simulator.account.network_storage import NetworkStorage
 from ostler.simulator.accounting import set_balance
+from ostler.simulator.exchange import ErrorBody
 from ostler.simulator.faults import Fault, FaultKind
 from ostler.simulator.instance import Env, ExposedPort, Instance, Mode, SpotStatus, VolumeMount
 from ostler.simulator.market import Cluster, Product, Shelf
@@ -30,7 +31,6 @@ SDK_ID = "inst-123"
 # Where the recorded pair is a client's own wish and live answers differ: (case, path in the answer).
 LIVE_IS_OTHERWISE = {
     "products.list.sdk": ("price",),  # live sends a string
-    "products.429": ("error",),  # live sends the envelope
 }
 
 
@@ -105,7 +105,7 @@ def sold_out_spot(simulated: SimulatedCloud) -> None:
 
 
 def rate_limited(simulated: SimulatedCloud) -> None:
-    simulated.next_call("*", Fault(0, FaultKind.RATE_LIMIT))
+    simulated.next_call("*", Fault(0, FaultKind.RATE_LIMIT, body=ErrorBody.ERROR))
 
 
 def nothing(_: SimulatedCloud) -> None:

@@ -3,7 +3,7 @@
 import orjson
 import pytest
 
-from ostler.simulator.exchange import Hangup, Reply, Silence
+from ostler.simulator.exchange import ErrorBody, Hangup, Reply, Silence
 from ostler.simulator.faults import Fault, FaultBook, FaultKind
 
 CREATE = ("POST /gpu-instance/openapi/v1/gpu/instance/create",)
@@ -125,6 +125,21 @@ def test_the_cloud_itself_answers_500_with_its_envelope() -> None:
         "message": "unknown error",
         "metadata": {},
     }
+
+
+@pytest.mark.parametrize(
+    ("form", "body"),
+    [
+        (ErrorBody.MESSAGE, b'{"message":"insufficient resource"}'),
+        (ErrorBody.ERROR, b'{"error":"insufficient resource"}'),
+        (ErrorBody.EMPTY, b""),
+    ],
+)
+def test_a_refusal_comes_in_the_form_that_was_asked_for(form: ErrorBody, body: bytes) -> None:
+    outcome = Fault(1, FaultKind.NO_CAPACITY, body=form).spoil(None)
+
+    assert isinstance(outcome, Reply)
+    assert (outcome.status, outcome.body) == (400, body)
 
 
 def test_a_rate_limit_says_when_to_come_back_if_it_was_told() -> None:

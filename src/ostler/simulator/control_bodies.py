@@ -10,6 +10,7 @@ from pydantic.alias_generators import to_camel
 
 from ostler.simulator.account.network_storage import CreateAnswer
 from ostler.simulator.app import AppMood
+from ostler.simulator.exchange import ErrorBody
 from ostler.simulator.fate import Outcome
 from ostler.simulator.faults import FaultKind
 from ostler.simulator.instance import Mode
@@ -52,6 +53,7 @@ class AddFault(Body):
     message: str = "unknown error"
     after: bool = False
     retry_after: Amount | None = None
+    body: ErrorBody | None = None
     seed: int | None = None
 
     @property

@@ -88,6 +88,7 @@ def _add_fault(cloud: Cloud, body: bodies.AddFault) -> object:
         message=body.message,
         after=body.after,
         retry_after=body.retry_after,
+        body=body.body,
     )
     cloud.faults.add(fault)
     return _fault_json(fault)

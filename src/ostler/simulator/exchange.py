@@ -5,6 +5,7 @@ These values are all that passes between the pretend cloud and its HTTP server, 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TypeAlias
 
 import orjson
@@ -36,6 +37,15 @@ class Reply:
     content_type: str = JSON_TYPE
 
 
+class ErrorBody(StrEnum):
+    """The forms in which the cloud says no; clients have met all of them."""
+
+    ENVELOPE = "envelope"  # code, reason, message and metadata
+    MESSAGE = "message"  # only `message`
+    ERROR = "error"  # only `error`
+    EMPTY = "empty"  # nothing but the status
+
+
 @dataclass(frozen=True, slots=True)
 class Hangup:
     """The connection is reset instead of an answer."""
@@ -56,8 +66,12 @@ def json_reply(content: object) -> Reply:
     return Reply(200, orjson.dumps(content))
 
 
-def refusal_reply(refusal: Refusal) -> Reply:
-    """Return the cloud's envelope of a refusal."""
+def refusal_reply(refusal: Refusal, form: ErrorBody = ErrorBody.ENVELOPE) -> Reply:
+    """Return the answer of a refusal, in the cloud's envelope or in another of its forms."""
+    if form is ErrorBody.EMPTY:
+        return Reply(refusal.status, b"", content_type="")
+    if form is not ErrorBody.ENVELOPE:
+        return Reply(refusal.status, orjson.dumps({form.value: refusal.message}))
     envelope = {
         "code": refusal.status,
         "reason": refusal.reason,

@@ -6,12 +6,20 @@ fate (`fate.py`).
 """
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from fnmatch import fnmatchcase
 
-from ostler.simulator.exchange import Hangup, Outcome, Reply, Silence, gateway_reply, refusal_reply
-from ostler.simulator.refusal import Refusal
+from ostler.simulator.exchange import (
+    ErrorBody,
+    Hangup,
+    Outcome,
+    Reply,
+    Silence,
+    gateway_reply,
+    refusal_reply,
+)
+from ostler.simulator.refusal import Refusal, no_capacity
 
 
 class FaultKind(StrEnum):
@@ -51,6 +59,7 @@ class Fault:
     message: str = "unknown error"
     after: bool = False
     retry_after: int | None = None
+    body: ErrorBody | None = None  # the form of an error; None: the usual one of its kind
     hits: int = 0
 
     @property
@@ -74,15 +83,16 @@ class Fault:
                 return _cut(whole) if self.kind is FaultKind.MALFORMED_JSON else whole
 
     def _error_page(self) -> Reply:
+        form = self.body or ErrorBody.ENVELOPE
         if self.kind is FaultKind.RATE_LIMIT:
-            reply = refusal_reply(Refusal(429, reason="RATE_LIMIT_EXCEEDED", message="rate limit exceeded"))
+            limited = Refusal(429, reason="RATE_LIMIT_EXCEEDED", message="rate limit exceeded")
             wait = () if self.retry_after is None else (("retry-after", str(self.retry_after)),)
-            return Reply(reply.status, reply.body, wait)
+            return replace(refusal_reply(limited, form), headers=wait)
         if self.kind is FaultKind.NO_CAPACITY:
-            return refusal_reply(Refusal(400, "INSUFFICIENT_RESOURCE", "insufficient resource"))
-        if self.kind is FaultKind.STATUS and self.status in _GATEWAY:
+            return refusal_reply(no_capacity(), form)
+        if self.kind is FaultKind.STATUS and self.status in _GATEWAY and self.body is None:
             return gateway_reply(self.status, _GATEWAY[self.status])
-        return refusal_reply(Refusal(self.status, self.reason, self.message))
+        return refusal_reply(Refusal(self.status, self.reason, self.message), form)
 
 
 def _cut(reply: Reply) -> Reply:

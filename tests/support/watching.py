@@ -25,6 +25,7 @@ from ostler.domain.lifecycle import State
 from ostler.domain.marks import Mark, marked_name
 from ostler.engine.leader import Leader, LeaderBody, Term
 from ostler.simulator.keys import DEFAULT_ACCOUNT
+from ostler.simulator.world import INSTANCES
 from ostler.store.database import Database
 from ostler.store.events import EventFilter, EventRow, read_events
 from ostler.store.inline import InlineStorage
@@ -138,8 +139,8 @@ class Watch:
     def hide(self, instance: Instance) -> None:
         """Let lists not show an upstream for a long time; a GET does."""
         world = self.home.simulated.world
-        world.instances[instance.upstream_id or ""].listed_at = world.now + 100_000
-        world.late.add(instance.upstream_id or "")
+        with world.lag.at_least(100_000):
+            world.hold_back(INSTANCES, instance.upstream_id or "", None)
 
     async def states(self, instances: Sequence[Instance]) -> list[State]:
         """Return the states of instances as they are now."""

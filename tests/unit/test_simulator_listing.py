@@ -93,7 +93,7 @@ class TestListing:
 
     def test_a_list_may_know_of_a_new_instance_only_later(self) -> None:
         cloud = a_cloud()
-        cloud.world.create_lag_s = 8.0
+        cloud.world.lag.create_s = 8.0
         key = created(cloud)
         early = cloud.get(f"{V1}/gpu/instances")
 
@@ -106,7 +106,7 @@ class TestListing:
     def test_a_list_may_go_on_showing_the_old_status(self) -> None:
         cloud = a_cloud()
         instance = a_simulated_instance(cloud.world)
-        with cloud.world.lagging(30.0):
+        with cloud.world.lag.at_least(30.0):
             stop(cloud.world, instance)
         cloud.pass_time(20)
 
@@ -119,7 +119,7 @@ class TestListing:
     def test_a_removed_instance_may_stay_in_a_lagging_list_though_it_is_not_found(self) -> None:
         cloud = a_cloud()
         instance = a_simulated_instance(cloud.world)
-        with cloud.world.lagging(60.0):
+        with cloud.world.lag.at_least(60.0):
             delete(cloud.world, instance)
         cloud.pass_time(30)
 

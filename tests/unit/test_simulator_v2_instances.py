@@ -142,7 +142,7 @@ def test_a_filter_that_makes_no_sense_is_refused(query: dict[str, str]) -> None:
 
 def test_a_new_instance_may_be_missing_from_lists_for_a_while() -> None:
     cloud = Cloud()
-    cloud.world.create_lag_s = 30.0
+    cloud.world.lag.create_s = 30.0
     instance_id = create(cloud).text("id")
 
     assert cloud.get(f"{V2}/instances")["total"] == 0

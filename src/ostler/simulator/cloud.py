@@ -105,7 +105,7 @@ class Cloud:
         if not fault.takes_effect:
             return fault.spoil(None)
         late_s = fault.seconds if fault.kind is FaultKind.LATE_IN_LISTS else 0.0
-        with self.world.lagging(late_s):
+        with self.world.lag.at_least(late_s):
             return fault.spoil(self.perform(request, match))
 
     def perform(self, request: Request, match: Match | None) -> Reply:

@@ -240,8 +240,7 @@ def _set_key(cloud: Cloud, body: bodies.SetKey) -> object:
 
 
 def _set_lag(cloud: Cloud, body: bodies.SetLag) -> object:
-    cloud.world.create_lag_s = body.create_seconds
-    cloud.world.effect_lag_s = body.effect_seconds
+    cloud.world.lag.create_s, cloud.world.lag.effect_s = body.create_seconds, body.effect_seconds
     return {"createSeconds": body.create_seconds, "effectSeconds": body.effect_seconds}
 
 

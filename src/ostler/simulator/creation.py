@@ -42,8 +42,7 @@ def admit(world: World, instance: Instance) -> None:
     world.put(INSTANCES, instance.id, instance)
     world.fleet(instance.account).add(instance)
     world.wallet(instance.account).instances_alive += 1
-    if instance.listed_at > world.now:
-        world.late.add(instance.id)
+    world.hold_back(INSTANCES, instance.id, None)
     charge(world, instance)
 
 
@@ -144,5 +143,4 @@ def _build(world: World, order: Order, product: Product, cluster_id: str) -> Ins
         gpu_ids=world.some_gpus(order.gpu_num) if product.kind == "gpu" else (),
         ssh_port=draw(_PROXY_PORTS),
         app=world.default_app,
-        listed_at=world.now + world.create_lag_s,
     )

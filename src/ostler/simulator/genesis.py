@@ -46,7 +46,6 @@ def _gather_fleets(world: World) -> None:
             instance.number = world.next_number()
             world.touch(INSTANCES, instance.id)
         world.fleet(instance.account).add(instance)
-        world.late.add(instance.id)
 
 
 def fill_market(world: World) -> None:

@@ -42,7 +42,6 @@ class Timer(StrEnum):
     RECLAIM = "reclaim"  # the node is taken
     RELEASE_DATA = "releaseData"  # the system disk of a stopped instance is wiped
     END_OF_TERM = "endOfTerm"  # a paid month is over
-    UNLIST = "unlist"  # a removed instance leaves a lagging list
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +137,6 @@ class Instance:
     ssh_port: int = 0
     app: AppScript = _READY
     fate: Fate | None = None  # what is to go wrong in the status it names
-    listed_at: float = NEVER  # lists know nothing of it before
-    shown_status: Status | None = None  # what lists go on showing …
-    shown_until: float = NEVER  # … until then
 
     def is_expired(self, now: float) -> bool:
         """Tell whether it was paid in advance, and that time is over."""

@@ -5,7 +5,7 @@ runs by itself; a migration's job is opened and ended by `lifecycle.py`. The fac
 break them.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from ostler.simulator.instance import Instance
@@ -62,6 +62,7 @@ def open_job(world: World, instance: Instance, job_type: JobType) -> Job:
     job = Job(world.new_id("job"), instance.account, instance.id, job_type, world.now)
     instance.jobs[job.id] = job_type
     world.touch(INSTANCES, instance.id)
+    world.hold_back(JOBS, job.id, None)
     return world.put(JOBS, job.id, job)
 
 
@@ -91,6 +92,7 @@ def break_job(world: World, job: Job) -> None:
     if job.type is not JobType.SAVE_IMAGE:
         raise Refusal(400, reason="MIGRATION_JOB_NOT_BREAKABLE", message="migration job is not breakable")
     if job.is_open:
+        world.hold_back(JOBS, job.id, replace(job))
         end_job(world, job, JobState.BREAK)
 
 

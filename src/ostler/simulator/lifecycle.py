@@ -35,8 +35,8 @@ def move(world: World, instance: Instance, status: Status) -> None:
         case _:
             instance.timers.pop(Timer.RELEASE_DATA, None)
     charge(world, instance)
-    if status is Status.REMOVED and not instance.timers:
-        forget(world, instance)
+    if status is Status.REMOVED:
+        _forget(world, instance)
         return
     _wait_in(world, instance)
     world.touch(INSTANCES, instance.id)
@@ -60,8 +60,6 @@ def progress(world: World, instance: Instance) -> None:
         case Timer.END_OF_TERM:
             if not goes_on(world, instance):
                 freeze(world, instance)
-        case Timer.UNLIST:
-            forget(world, instance)
         case _:
             assert_never(timer)
 
@@ -89,7 +87,7 @@ def lose_host(world: World, instance: Instance) -> None:
         move(world, instance, Status.EXITED)
 
 
-def forget(world: World, instance: Instance) -> None:
+def _forget(world: World, instance: Instance) -> None:
     """Drop a removed instance from the world; only the ledger remembers it."""
     world.wallet(instance.account).instances_alive -= 1
     world.fleet(instance.account).remove(instance)
@@ -127,8 +125,6 @@ def _enter_removed(world: World, instance: Instance) -> None:
     world.ledger[instance.id].removed_at = world.now
     world.touch(LEDGER, instance.id)
     instance.timers.clear()
-    if instance.shown_until > world.now:
-        instance.timers[Timer.UNLIST] = instance.shown_until
 
 
 def _end_migrations(world: World, instance: Instance, state: JobState) -> None:

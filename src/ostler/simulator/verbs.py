@@ -5,6 +5,10 @@ once; the rest happens as time passes. Money in advance is in `subscription.py`,
 `creation.py`.
 """
 
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Concatenate, ParamSpec, TypeVar
+
 from ostler.simulator import spot, stockroom, subscription
 from ostler.simulator.accounting import charge, require_balance
 from ostler.simulator.instance import ExposedPort, Instance, Mode, SpotStatus
@@ -21,14 +25,31 @@ from ostler.simulator.refusal import (
     not_found,
     term_over,
 )
-from ostler.simulator.status import ALLOWED, BEING_MADE, BLOCKED_BY_JOBS, HOLDS_GPU, LEADS_TO, Status, Verb
+from ostler.simulator.status import ALLOWED, BEING_MADE, BLOCKED_BY_JOBS, HOLDS_GPU, LEADS_TO, Verb
 from ostler.simulator.world import INSTANCES, World
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _shown_late(
+    verb: Callable[Concatenate[World, Instance, P], R],
+) -> Callable[Concatenate[World, Instance, P], R]:
+    """Let lists notice what a verb does only as late as they are; what is refused does nothing."""
+
+    def act(world: World, instance: Instance, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        former = replace(instance, jobs=dict(instance.jobs), timers={})
+        result = verb(world, instance, *args, **kwargs)
+        world.hold_back(INSTANCES, instance.id, former)
+        return result
+
+    return act
 
 
 def find(world: World, account: str, instance_id: str) -> Instance:
     """Return an account's instance, or refuse an id that is unknown, removed or somebody else's."""
     instance = world.instances.get(instance_id)
-    if instance is None or instance.account != account or instance.status is Status.REMOVED:
+    if instance is None or instance.account != account:
         raise not_found(what="instance")
     return instance
 
@@ -47,6 +68,7 @@ def check(instance: Instance, verb: Verb) -> None:
         raise invalid_state()
 
 
+@_shown_late
 def start(world: World, instance: Instance) -> None:
     """Start a stopped instance on its own node, unless its GPUs were given away."""
     check(instance, Verb.START)
@@ -54,6 +76,7 @@ def start(world: World, instance: Instance) -> None:
     _obey(world, instance, Verb.START)
 
 
+@_shown_late
 def stop(world: World, instance: Instance) -> None:
     """Stop a running instance; its GPUs go back on the shelf."""
     check(instance, Verb.STOP)
@@ -61,12 +84,14 @@ def stop(world: World, instance: Instance) -> None:
     _obey(world, instance, Verb.STOP)
 
 
+@_shown_late
 def restart(world: World, instance: Instance) -> None:
     """Restart a running instance where it is."""
     check(instance, Verb.RESTART)
     _obey(world, instance, Verb.RESTART)
 
 
+@_shown_late
 def delete(world: World, instance: Instance) -> None:
     """Remove an instance for good; one paid in advance only when its term is over."""
     check(instance, Verb.DELETE)
@@ -82,6 +107,7 @@ def delete(world: World, instance: Instance) -> None:
     _obey(world, instance, Verb.DELETE)
 
 
+@_shown_late
 def migrate(world: World, instance: Instance) -> Job:
     """Move an instance to another node of its cluster under the same id; what its disks had is lost."""
     check(instance, Verb.MIGRATE)
@@ -95,6 +121,7 @@ def migrate(world: World, instance: Instance) -> Job:
     return job
 
 
+@_shown_late
 def upgrade(world: World, instance: Instance, rebuild: Rebuild) -> None:
     """Make the container anew from other settings; a stopped instance runs afterwards."""
     check(instance, Verb.UPGRADE)
@@ -109,6 +136,7 @@ def upgrade(world: World, instance: Instance, rebuild: Rebuild) -> None:
     _obey(world, instance, Verb.UPGRADE)
 
 
+@_shown_late
 def edit(
     world: World, instance: Instance, ports: tuple[ExposedPort, ...] | None, expand_rootfs_gb: int
 ) -> None:
@@ -124,30 +152,35 @@ def edit(
     world.touch(INSTANCES, instance.id)
 
 
+@_shown_late
 def save_image(world: World, instance: Instance, image: str, registry_auth_id: str = "") -> Job:
     """Begin to keep the container as an image."""
     check(instance, Verb.SAVE_IMAGE)
     return begin_saving(world, instance, image, registry_auth_id)
 
 
+@_shown_late
 def renew(world: World, instance: Instance, months: int) -> None:
     """Pay for more months."""
     check(instance, Verb.RENEW)
     subscription.renew(world, instance, months)
 
 
+@_shown_late
 def to_monthly(world: World, instance: Instance, months: int) -> None:
     """Go over from paying by the second to paying in advance."""
     check(instance, Verb.TO_MONTHLY)
     subscription.to_monthly(world, instance, months)
 
 
+@_shown_late
 def to_on_demand(world: World, instance: Instance) -> None:
     """Go over to paying by the second when the term ends."""
     check(instance, Verb.TO_MONTHLY)
     subscription.to_on_demand(world, instance)
 
 
+@_shown_late
 def set_auto_migrate(world: World, instance: Instance, *, on: bool, system_disk: bool) -> None:
     """Say whether the cloud moves the instance off a failing node, and its system disk with it."""
     check(instance, Verb.SET_AUTO_MIGRATE)
@@ -156,6 +189,7 @@ def set_auto_migrate(world: World, instance: Instance, *, on: bool, system_disk:
     world.touch(INSTANCES, instance.id)
 
 
+@_shown_late
 def set_auto_renew(world: World, instance: Instance, *, on: bool, months: int) -> None:
     """Say whether a paid term is renewed by itself."""
     check(instance, Verb.SET_AUTO_RENEW)
@@ -180,8 +214,5 @@ def _hold_gpus(world: World, instance: Instance, otherwise: Refusal) -> None:
 
 
 def _obey(world: World, instance: Instance, verb: Verb) -> None:
-    if world.effect_lag_s:
-        instance.shown_status = instance.status
-        instance.shown_until = world.now + world.effect_lag_s
     instance.fate = world.next_fate(verb)
     move(world, instance, LEADS_TO[verb])

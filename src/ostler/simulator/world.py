@@ -9,8 +9,7 @@ its kind's `on_due`. An instance's verbs are in `lifecycle.py` and `creation.py`
 import heapq
 import itertools
 import random
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
@@ -22,6 +21,7 @@ from ostler.simulator.fate import Fate
 from ostler.simulator.fleet import Fleet
 from ostler.simulator.ids import draw_id
 from ostler.simulator.instance import Instance
+from ostler.simulator.lag import Lag
 from ostler.simulator.market import Cluster, Product, Shelf
 from ostler.simulator.money import LedgerEntry, Wallet
 from ostler.simulator.order import Order
@@ -71,15 +71,13 @@ class World:
         self.seed = seed
         self.random = random.Random(f"{seed}:{now}")  # noqa: S311 -- a pretend cloud's dice, no secrets
         self.durations = durations or Durations()
-        self.create_lag_s = 0.0  # how long lists know nothing of a new instance
-        self.effect_lag_s = 0.0  # how long lists go on showing the status before a verb
+        self.lag = Lag()
         self.default_app = AppScript()  # what the applications of new instances answer
         self.fates: dict[str, deque[Fate]] = {}  # verb (or "create") → what befalls the next ones
         self.doors: Doors | None = None  # where instances are reached; None: under the vendor's names
         self.screens: list[Screen] = []
         self.fleets: dict[str, Fleet] = {}  # by account
         self.last_number = 0  # of an instance
-        self.late: set[str] = set()  # instances that lists may not know yet
         self._rows: dict[str, dict[str, object]] = {}
         self._kinds: dict[str, Kind[object]] = {}
         self._asleep: dict[str, dict[str, bytes]] = {}  # from the state file, its kind not yet claimed
@@ -133,25 +131,6 @@ class World:
             self.fleets[account] = Fleet()
         return self.fleets[account]
 
-    @contextmanager
-    def lagging(self, seconds: float) -> Iterator[None]:
-        """Let what happens meanwhile show in lists only so much later."""
-        usual = self.create_lag_s, self.effect_lag_s
-        self.create_lag_s, self.effect_lag_s = max(seconds, usual[0]), max(seconds, usual[1])
-        try:
-            yield
-        finally:
-            self.create_lag_s, self.effect_lag_s = usual
-
-    def late_ids(self) -> set[str]:
-        """Return the instances that lists do not know yet."""
-        self.late = {key for key in self.late if self._is_late(key)}
-        return self.late
-
-    def _is_late(self, key: str) -> bool:
-        instance = self.instances.get(key)
-        return instance is not None and instance.listed_at > self.now
-
     def new_id(self, kind: str) -> str:
         """Return an id that nothing of the kind has or (for instances) ever had."""
         while True:
@@ -204,6 +183,14 @@ class World:
         self.rows(kind).pop(key, None)
         self._queued.pop((kind.name, key), None)
         self._dirty[kind.name, key] = None
+
+    def hold_back(self, kind: Kind[T], key: str, former: T | None) -> None:
+        """Let lists go on showing what a thing was before a change, or nothing, for as long as they lag."""
+        self.lag.note(kind.name, key, former, self.now)
+
+    def formers(self, kind: Kind[T]) -> dict[str, T | None]:
+        """Return what lists show instead of some things of a kind; None: they do not show it."""
+        return cast("dict[str, T | None]", self.lag.formers(kind.name, self.now))
 
     def govern(self, kind: Kind[T], on_due: Callable[["World", T], None]) -> None:
         """Say what time does to things of a kind, where the kind itself could not name it."""

@@ -88,7 +88,26 @@ def begin(world: World, account: str) -> None:
 def keep(world: World, kind: Kind[Thing], thing: Thing) -> Thing:
     """Add something to what an account owns, or replace it."""
     begin(world, thing.account)
+    world.hold_back(kind, thing.id, world.rows(kind).get(thing.id))
     return world.put(kind, thing.id, thing)
+
+
+def forget(world: World, kind: Kind[Thing], thing: Thing) -> None:
+    """Take something away from what an account owns."""
+    world.hold_back(kind, thing.id, thing)
+    world.drop(kind, thing.id)
+
+
+def listed(world: World, kind: Kind[Thing]) -> list[Thing]:
+    """Return everybody's things of a kind as lists show them, which may lag behind."""
+    shown = world.rows(kind) | world.formers(kind)
+    return [thing for thing in shown.values() if thing is not None]
+
+
+def listed_of(world: World, kind: Kind[Thing], account: str) -> list[Thing]:
+    """Return an account's things of a kind as lists show them, which may lag behind."""
+    begin(world, account)
+    return [thing for thing in listed(world, kind) if thing.account == account]
 
 
 def owned_by(world: World, kind: Kind[Thing], account: str) -> list[Thing]:

@@ -15,26 +15,19 @@ NO_SUBSCRIPTION = "-1"
 
 def row_json(world: World, instance: Instance) -> dict[str, object]:
     """Return an instance as a list shows it."""
-    row = _body(world, instance, shown_status(world, instance))
+    row = _body(world, instance)
     row["portMappings"] = [{"port": port.port, "type": port.type} for port in instance.ports]
     return row
 
 
 def instance_json(world: World, instance: Instance) -> dict[str, object]:
     """Return an instance as it is shown by itself."""
-    body = _body(world, instance, instance.status)
+    body = _body(world, instance)
     body["portMappings"] = [
         {"port": port.port, "endpoint": endpoint_of(world, instance, port.port, port.type), "type": port.type}
         for port in instance.ports
     ]
     return body | _connections(world, instance)
-
-
-def shown_status(world: World, instance: Instance) -> Status:
-    """Return the status that lists show; it may lag behind."""
-    if instance.shown_status is not None and world.now < instance.shown_until:
-        return instance.shown_status
-    return instance.status
 
 
 def endpoint_of(world: World, instance: Instance, port: int, kind: str) -> str:
@@ -65,7 +58,7 @@ def _instant(at: float) -> str:
     return str(int(at))
 
 
-def _body(world: World, instance: Instance, status: Status) -> dict[str, object]:
+def _body(world: World, instance: Instance) -> dict[str, object]:
     product = world.products[instance.product_id]
     in_use_s = instance.use_seconds
     if instance.status is Status.RUNNING:
@@ -75,7 +68,7 @@ def _body(world: World, instance: Instance, status: Status) -> dict[str, object]
         "name": instance.name,
         "clusterId": instance.cluster_id,
         "clusterName": world.clusters[instance.cluster_id].name,
-        "status": status,
+        "status": instance.status,
         "statusError": {"state": instance.error.state, "message": instance.error.message},
         "imageUrl": instance.image_url,
         "imageAuthId": instance.image_auth_id,

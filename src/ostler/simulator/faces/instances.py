@@ -64,7 +64,7 @@ def _list(world: World, call: Call) -> object:
 
 def _filtered(world: World, query: Fields, instances: Sequence[Instance]) -> Sequence[Instance]:
     name, product = query.text("name").casefold(), query.text("productName").casefold()
-    found = shown_in(world, instances, query.text("status", (0, 63)))
+    found = shown_in(instances, query.text("status", (0, 63)))
     if name:
         found = [each for each in found if name in each.name.casefold()]
     if product:

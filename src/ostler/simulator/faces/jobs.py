@@ -6,7 +6,7 @@ Migrations are jobs too, but begin and end with their instance; they can only be
 from ostler.simulator.account.fields import Fields, asked
 from ostler.simulator.account.identity import user_number
 from ostler.simulator.account.image import IMAGE_LENGTH, INSTANCE_ID_LENGTH
-from ostler.simulator.account.kinds import REGISTRY_AUTHS, find_owned, owned_by
+from ostler.simulator.account.kinds import REGISTRY_AUTHS, find_owned, listed_of
 from ostler.simulator.account.paging import DEFAULT_PAGE_SIZE, numbered_page
 from ostler.simulator.account.paths import V1
 from ostler.simulator.face import Call, Route
@@ -25,7 +25,7 @@ def begin_saving(world: World, account: str, instance_id: str, image: str, auth_
 
 def newest_jobs(world: World, account: str) -> list[Job]:
     """Return an account's jobs, newest first."""
-    return owned_by(world, JOBS, account)[::-1]
+    return listed_of(world, JOBS, account)[::-1]
 
 
 def _list(world: World, call: Call) -> object:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from ostler.simulator.account.fields import Fields, asked
 from ostler.simulator.account.identity import user_number
-from ostler.simulator.account.kinds import NETWORKS, find_owned, keep, owned_by
+from ostler.simulator.account.kinds import NETWORKS, find_owned, forget, keep, listed_of, owned_by
 from ostler.simulator.account.network import (
     Address,
     Network,
@@ -67,14 +67,14 @@ def close_network(world: World, account: str, network_id: str) -> None:
     """Delete a network that nobody is in."""
     network = find_owned(world, NETWORKS, account, network_id)
     check_empty(addresses(world, account).get(network.id, []))
-    world.drop(NETWORKS, network.id)
+    forget(world, NETWORKS, network)
 
 
 def _list(world: World, call: Call) -> object:
     query = asked(call.query)
     found = [
         network
-        for network in owned_by(world, NETWORKS, call.account)
+        for network in listed_of(world, NETWORKS, call.account)
         if query.text("name").casefold() in network.name.casefold()
     ]
     page = numbered_page(found, query.number("pageNum"), query.number("pageSize", default=DEFAULT_PAGE_SIZE))

@@ -6,7 +6,15 @@ Listing and creating share one path, and the first page is asked for by `page`, 
 from dataclasses import replace
 
 from ostler.simulator.account.fields import Fields, asked
-from ostler.simulator.account.kinds import PREWARM_TASKS, REGISTRY_AUTHS, find_owned, keep, owned_by
+from ostler.simulator.account.kinds import (
+    PREWARM_TASKS,
+    REGISTRY_AUTHS,
+    find_owned,
+    forget,
+    keep,
+    listed_of,
+    owned_by,
+)
 from ostler.simulator.account.paging import DEFAULT_PAGE_SIZE, numbered_page
 from ostler.simulator.account.paths import V1
 from ostler.simulator.account.prewarm import (
@@ -38,7 +46,7 @@ def forget_prewarms(world: World, account: str, task_ids: tuple[str, ...]) -> No
     """Delete tasks; ids that are not there are passed over. The cluster keeps what was fetched."""
     for task in owned_by(world, PREWARM_TASKS, account):
         if task.id in task_ids:
-            world.drop(PREWARM_TASKS, task.id)
+            forget(world, PREWARM_TASKS, task)
 
 
 def _quota(world: World, call: Call) -> object:
@@ -55,7 +63,7 @@ def _list(world: World, call: Call) -> object:
     now = int(world.now)
     found = [
         task
-        for task in owned_by(world, PREWARM_TASKS, call.account)
+        for task in listed_of(world, PREWARM_TASKS, call.account)
         if state in {"", task.state_at(now)}
         and query.text("clusterId") in {"", task.cluster_id}
         and query.text("name").casefold() in task.image.casefold()

@@ -4,7 +4,16 @@ Saving answers no id, so that a client lists to find it; the list shows password
 """
 
 from ostler.simulator.account.fields import Fields
-from ostler.simulator.account.kinds import ENDPOINTS, REGISTRY_AUTHS, TEMPLATES, find_owned, keep, owned_by
+from ostler.simulator.account.kinds import (
+    ENDPOINTS,
+    REGISTRY_AUTHS,
+    TEMPLATES,
+    find_owned,
+    forget,
+    keep,
+    listed_of,
+    owned_by,
+)
 from ostler.simulator.account.paths import V1
 from ostler.simulator.account.registry_auth import check_unused, saved
 from ostler.simulator.face import Call, Route
@@ -15,7 +24,7 @@ def _list(world: World, call: Call) -> object:
     return {
         "data": [
             {"id": auth.id, "name": auth.name, "username": auth.username, "password": auth.password}
-            for auth in owned_by(world, REGISTRY_AUTHS, call.account)
+            for auth in listed_of(world, REGISTRY_AUTHS, call.account)
         ]
     }
 
@@ -29,7 +38,7 @@ def _save(world: World, call: Call) -> object:
 def _delete(world: World, call: Call) -> object:
     auth = find_owned(world, REGISTRY_AUTHS, call.account, Fields(call.body).text("id"))
     check_unused(auth, _auths_in_use(world, call.account))
-    world.drop(REGISTRY_AUTHS, auth.id)
+    forget(world, REGISTRY_AUTHS, auth)
     return {}
 
 

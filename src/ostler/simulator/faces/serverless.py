@@ -15,7 +15,15 @@ from ostler.simulator.account.endpoint import (
     checked,
 )
 from ostler.simulator.account.fields import Fields, asked
-from ostler.simulator.account.kinds import ENDPOINTS, REGISTRY_AUTHS, STORAGES, find_owned, keep, owned_by
+from ostler.simulator.account.kinds import (
+    ENDPOINTS,
+    REGISTRY_AUTHS,
+    STORAGES,
+    find_owned,
+    forget,
+    keep,
+    listed_of,
+)
 from ostler.simulator.account.paging import numbered_page
 from ostler.simulator.account.paths import V1
 from ostler.simulator.face import Call, Route
@@ -45,7 +53,7 @@ def redeploy(world: World, changed: Endpoint) -> Endpoint:
 
 def undeploy(world: World, account: str, endpoint_id: str) -> None:
     """Delete an endpoint; a second time it is missing."""
-    world.drop(ENDPOINTS, find_owned(world, ENDPOINTS, account, endpoint_id).id)
+    forget(world, ENDPOINTS, find_owned(world, ENDPOINTS, account, endpoint_id))
 
 
 def _limit(_world: World, _call: Call) -> object:
@@ -54,7 +62,7 @@ def _limit(_world: World, _call: Call) -> object:
 
 def _list(world: World, call: Call) -> object:
     query = asked(call.query)
-    found = owned_by(world, ENDPOINTS, call.account)
+    found = listed_of(world, ENDPOINTS, call.account)
     page = numbered_page(found, query.number("pageNum"), query.number("pageSize") or len(found))
     return {
         "endpoints": [_endpoint_json(endpoint, int(world.now)) for endpoint in page],

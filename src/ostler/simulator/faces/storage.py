@@ -4,7 +4,7 @@ The list's page parameter is `pageNo`, not `pageNum`; what a create answers with
 """
 
 from ostler.simulator.account.fields import Fields, asked
-from ostler.simulator.account.kinds import STORAGES, find_owned, keep, manners, owned_by
+from ostler.simulator.account.kinds import STORAGES, find_owned, forget, keep, listed_of, manners
 from ostler.simulator.account.network_storage import (
     PRICE_PER_GB_DAY,
     CreateAnswer,
@@ -25,7 +25,7 @@ def _list(world: World, call: Call) -> object:
     query = asked(call.query)
     found = [
         storage
-        for storage in owned_by(world, STORAGES, call.account)
+        for storage in listed_of(world, STORAGES, call.account)
         if query.text("storageName").casefold() in storage.name.casefold()
         and query.text("storageId") in {"", storage.id}
     ]
@@ -72,7 +72,7 @@ def _delete(world: World, call: Call) -> object:
     storage = find_owned(world, STORAGES, call.account, Fields(call.body).text("storageId"))
     mounted = (volume.id for instance in world.fleet(call.account) for volume in instance.volumes)
     check_unmounted(storage, frozenset(mounted))
-    world.drop(STORAGES, storage.id)
+    forget(world, STORAGES, storage)
     return {}
 
 

@@ -8,7 +8,15 @@ from dataclasses import replace
 
 from ostler.simulator.account.fields import Fields, asked, words
 from ostler.simulator.account.identity import user_number
-from ostler.simulator.account.kinds import REGISTRY_AUTHS, TEMPLATES, find_owned, keep, owned_by
+from ostler.simulator.account.kinds import (
+    REGISTRY_AUTHS,
+    TEMPLATES,
+    find_owned,
+    forget,
+    keep,
+    listed,
+    listed_of,
+)
 from ostler.simulator.account.paging import DEFAULT_PAGE_SIZE, numbered_page
 from ostler.simulator.account.paths import V1
 from ostler.simulator.account.template import (
@@ -29,13 +37,13 @@ from ostler.simulator.world import World
 
 
 def visible_templates(world: World, account: str) -> list[Template]:
-    """Return what an account sees: its own, then what others have published, then the cloud's."""
+    """Return what lists show an account: its own, then what others have published, then the cloud's."""
     published_by_others = [
         template
-        for template in world.rows(TEMPLATES).values()
+        for template in listed(world, TEMPLATES)
         if template.account != account and template.channel is Channel.COMMUNITY
     ]
-    return [*owned_by(world, TEMPLATES, account), *published_by_others, *SHARED_TEMPLATES]
+    return [*listed_of(world, TEMPLATES, account), *published_by_others, *SHARED_TEMPLATES]
 
 
 def find_template(world: World, account: str, template_id: str) -> Template:
@@ -68,7 +76,7 @@ def revise(world: World, account: str, changed: Template) -> Template:
 def withdraw(world: World, account: str, template_id: str) -> Template:
     """Delete a template of one's own."""
     template = owned(find_template(world, account, template_id), account)
-    world.drop(TEMPLATES, template.id)
+    forget(world, TEMPLATES, template)
     return template
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from ostler.simulator.account.endpoint import Endpoint, HealthCheck, Mount, Policy, Workers
 from ostler.simulator.account.fields import Fields, asked
 from ostler.simulator.account.identity import owner_uuid
-from ostler.simulator.account.kinds import ENDPOINTS, find_owned, owned_by
+from ostler.simulator.account.kinds import ENDPOINTS, find_owned, listed_of
 from ostler.simulator.account.paging import age_place, asked_page, page_json
 from ostler.simulator.account.paths import V2
 from ostler.simulator.face import Call, Route
@@ -23,7 +23,7 @@ def _list(world: World, call: Call) -> object:
     query, now = asked(call.query), int(world.now)
     found = [
         endpoint
-        for endpoint in sorted(owned_by(world, ENDPOINTS, call.account), key=age_place)
+        for endpoint in sorted(listed_of(world, ENDPOINTS, call.account), key=age_place)
         if query.text("name").casefold() in endpoint.name.casefold()
     ]
     return page_json(asked_page(found, age_place, query), lambda endpoint: _endpoint_json(endpoint, now))

@@ -7,9 +7,9 @@ from ostler.simulator.account.identity import owner_uuid
 from ostler.simulator.account.kinds import WEB_TERMINALS
 from ostler.simulator.account.web_terminal import WebTerminal
 from ostler.simulator.durations import MONTH_S
-from ostler.simulator.faces.instance_json import endpoint_of, shown_status, ssh_command_of
+from ostler.simulator.faces.instance_json import endpoint_of, ssh_command_of
 from ostler.simulator.instance import Instance, Mode
-from ostler.simulator.status import CONNECTED, Status
+from ostler.simulator.status import CONNECTED
 from ostler.simulator.world import World
 
 MODE_NAMES = {Mode.ON_DEMAND: "postpaid", Mode.MONTHLY: "prepaid", Mode.SPOT: "spot"}
@@ -17,15 +17,15 @@ MODE_NAMES = {Mode.ON_DEMAND: "postpaid", Mode.MONTHLY: "prepaid", Mode.SPOT: "s
 
 def row_json(world: World, instance: Instance) -> dict[str, object]:
     """Return an instance as a list shows it."""
-    return _body(world, instance, shown_status(world, instance))
+    return _body(world, instance)
 
 
 def instance_json(world: World, instance: Instance) -> dict[str, object]:
     """Return an instance as it is shown by itself: with the ways into it."""
-    return _body(world, instance, instance.status) | {"tools": _tools_json(world, instance)}
+    return _body(world, instance) | {"tools": _tools_json(world, instance)}
 
 
-def _body(world: World, instance: Instance, status: Status) -> dict[str, object]:
+def _body(world: World, instance: Instance) -> dict[str, object]:
     return {
         "id": instance.id,
         "name": instance.name,
@@ -57,7 +57,11 @@ def _body(world: World, instance: Instance, status: Status) -> dict[str, object]
         "created_at": _instant(instance.created_at),
         "last_started_at": _instant(instance.last_started_at),
         "last_stopped_at": _instant(instance.last_stopped_at),
-        "status": {"status": status, "error": instance.error.state, "message": instance.error.message},
+        "status": {
+            "status": instance.status,
+            "error": instance.error.state,
+            "message": instance.error.message,
+        },
         "member_id": "",
         "owner_id": owner_uuid(instance.account),
         "region_version": "v2",

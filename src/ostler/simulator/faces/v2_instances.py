@@ -39,7 +39,7 @@ STATUS_LENGTH = (0, 63)
 
 
 def _list(world: World, call: Call) -> object:
-    found = _filtered(world, call, known_to_lists(world, call.account))
+    found = _filtered(call, known_to_lists(world, call.account))
     page = asked_page(found, _place, asked(call.query))
     return page_json(page, lambda instance: row_json(world, instance))
 
@@ -48,11 +48,11 @@ def _place(instance: Instance) -> str:
     return f"{instance.number:012d}"
 
 
-def _filtered(world: World, call: Call, instances: Sequence[Instance]) -> Sequence[Instance]:
+def _filtered(call: Call, instances: Sequence[Instance]) -> Sequence[Instance]:
     query = asked(call.query)
     name, mode = query.text("name").casefold(), query.word("billing_mode", ("", *MODES))
     regions = frozenset(words(call.query.get("regions", ())))
-    found = shown_in(world, instances, query.text("status", STATUS_LENGTH))
+    found = shown_in(instances, query.text("status", STATUS_LENGTH))
     if name:
         found = [each for each in found if name in each.name.casefold() or name in each.id]
     if regions:

@@ -11,7 +11,7 @@ from ostler.simulator.account.image import (
     SavedImage,
     saved_images,
 )
-from ostler.simulator.account.kinds import FORGOTTEN_IMAGES, find_owned, owned_by
+from ostler.simulator.account.kinds import FORGOTTEN_IMAGES, find_owned, listed_of, owned_by
 from ostler.simulator.account.paging import age_place, asked_page, page_json
 from ostler.simulator.account.paths import V2
 from ostler.simulator.face import Call, Route
@@ -25,7 +25,7 @@ def _list(world: World, call: Call) -> object:
     query = asked(call.query)
     found = [
         job
-        for job in sorted(owned_by(world, JOBS, call.account), key=age_place)
+        for job in sorted(listed_of(world, JOBS, call.account), key=age_place)
         if query.text("type") in {"", job.type}
         and query.text("status") in {"", job.state}
         and query.text("instance_id") in {"", job.instance_id}

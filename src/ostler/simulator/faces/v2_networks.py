@@ -5,7 +5,7 @@ Creating one answers no id here either.
 
 from ostler.simulator.account.fields import Fields, asked, words
 from ostler.simulator.account.identity import owner_uuid
-from ostler.simulator.account.kinds import NETWORKS, find_owned, owned_by
+from ostler.simulator.account.kinds import NETWORKS, find_owned, listed_of
 from ostler.simulator.account.network import Network
 from ostler.simulator.account.paging import age_place, asked_page, page_json
 from ostler.simulator.account.paths import V2
@@ -26,7 +26,7 @@ def _list(world: World, call: Call) -> object:
     inside = addresses(world, call.account)
     found = [
         network
-        for network in sorted(owned_by(world, NETWORKS, call.account), key=age_place)
+        for network in sorted(listed_of(world, NETWORKS, call.account), key=age_place)
         if query.text("name").casefold() in network.name.casefold()
         and (not wanted or any(each.instance_id in wanted for each in inside.get(network.id, [])))
     ]

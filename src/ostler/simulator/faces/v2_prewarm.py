@@ -4,7 +4,7 @@ Deleting is a batch: a DELETE of the collection with the ids in a JSON body.
 """
 
 from ostler.simulator.account.fields import Fields, asked
-from ostler.simulator.account.kinds import PREWARM_TASKS, find_owned, owned_by
+from ostler.simulator.account.kinds import PREWARM_TASKS, find_owned, listed_of
 from ostler.simulator.account.paging import age_place, asked_page, page_json
 from ostler.simulator.account.paths import V2
 from ostler.simulator.account.prewarm import LONG_IMAGE_LENGTH, NOTE_LENGTH, PrewarmState, PrewarmTask
@@ -20,7 +20,7 @@ def _list(world: World, call: Call) -> object:
     status, now = query.word("status", STATUSES), int(world.now)
     found = [
         task
-        for task in sorted(owned_by(world, PREWARM_TASKS, call.account), key=age_place)
+        for task in sorted(listed_of(world, PREWARM_TASKS, call.account), key=age_place)
         if status in {"", task.state_at(now).lower()}
         and query.text("region_id") in {"", task.cluster_id}
         and query.text("name").casefold() in task.image.casefold()

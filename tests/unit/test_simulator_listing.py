@@ -3,6 +3,7 @@
 import pytest
 
 from ostler.simulator.instance import Mode
+from ostler.simulator.lifecycle import move
 from ostler.simulator.seeding import seed
 from ostler.simulator.status import Status
 from ostler.simulator.verbs import delete, stop
@@ -77,8 +78,7 @@ class TestListing:
         cloud = a_cloud()
         created(cloud, name="Alpha-one")
         created(cloud, name="beta")
-        stopped = a_simulated_instance(cloud.world, Status.EXITED)
-        stopped.name = "alpha-two"
+        move(cloud.world, cloud.world.instances[created(cloud, name="alpha-two")], Status.EXITED)
 
         assert names(cloud, name="ALPHA") == ["alpha-two", "Alpha-one"]
         assert names(cloud, name="alpha", status="exited") == ["alpha-two"]

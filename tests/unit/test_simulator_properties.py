@@ -12,6 +12,7 @@ from ostler.simulator import spot, verbs
 from ostler.simulator.creation import create
 from ostler.simulator.durations import Durations
 from ostler.simulator.fate import VERBS, Fate, Outcome, stations
+from ostler.simulator.fleet import Wanted
 from ostler.simulator.genesis import new_world
 from ostler.simulator.instance import Instance, Mode, SpotStatus, Timer
 from ostler.simulator.lifecycle import lose_host
@@ -24,6 +25,7 @@ from ostler.simulator.world import World
 from tests.support.simulator import EPOCH, a_simulated_instance, an_order
 
 CAPACITY = 3
+MODES_WANTED = [Wanted({"mode": frozenset({mode})}) for mode in Mode]
 MODES = st.sampled_from(list(Mode))
 ACTS: dict[str, Callable[[World, Instance], object]] = {
     "start": verbs.start,
@@ -113,6 +115,12 @@ class AnyHistory(RuleBasedStateMachine):
             if instance.status not in HOLDS_GPU:
                 assert not instance.timers.keys() & {Timer.SPOT_NOTICE, Timer.RECLAIM}
                 assert instance.spot_status in {SpotStatus.NOT_SPOT, SpotStatus.TERMINATED}
+
+    @invariant()
+    def a_list_finds_everybody_as_they_are(self) -> None:
+        fleet = self.world.fleet("default")
+        for wanted in (*(Wanted({"status": frozenset({each})}) for each in Status), *MODES_WANTED):
+            assert list(fleet.found(wanted)) == [each for each in fleet if wanted.fits(each)]
 
     @invariant()
     def the_ledger_only_grows_and_bills_by_status(self) -> None:

@@ -20,6 +20,7 @@ from ostler.simulator.world import INSTANCES, LEDGER, World
 def move(world: World, instance: Instance, status: Status) -> None:
     """Put an instance into a status."""
     before, instance.status = instance.status, status
+    world.fleet(instance.account).regroup(instance, "status", before)
     if before is Status.RUNNING:
         instance.use_seconds += whole_seconds(instance.last_started_at, world.now)
     if before in HOLDS_GPU and status not in HOLDS_GPU:

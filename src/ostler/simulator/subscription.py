@@ -37,9 +37,7 @@ def to_monthly(world: World, instance: Instance, months: int) -> None:
     if instance.mode is not Mode.ON_DEMAND or not product.is_sold_under(Mode.MONTHLY):
         raise unsupported_mode()
     begin_term(world, instance, months)
-    instance.mode = Mode.MONTHLY
-    instance.price_per_hour = 0
-    charge(world, instance)
+    _change_mode(world, instance, Mode.MONTHLY)
 
 
 def to_on_demand(world: World, instance: Instance) -> None:
@@ -63,11 +61,9 @@ def set_auto_renew(world: World, instance: Instance, *, on: bool, months: int) -
 def goes_on(world: World, instance: Instance) -> bool:
     """End a term: renew it, or go over to the second, or tell that the instance has to stop."""
     if instance.then_on_demand:
-        instance.mode = Mode.ON_DEMAND
         instance.then_on_demand = False
         instance.ends_at = NEVER
-        instance.price_per_hour = world.products[instance.product_id].price
-        charge(world, instance)
+        _change_mode(world, instance, Mode.ON_DEMAND)
         return True
     if not instance.auto_renew:
         return False
@@ -76,3 +72,10 @@ def goes_on(world: World, instance: Instance) -> bool:
     except Refusal:
         return False  # the account cannot pay; the cloud does not ask twice
     return True
+
+
+def _change_mode(world: World, instance: Instance, mode: Mode) -> None:
+    before, instance.mode = instance.mode, mode
+    world.fleet(instance.account).regroup(instance, "mode", before)
+    instance.price_per_hour = world.products[instance.product_id].price_under(mode)
+    charge(world, instance)

@@ -4,7 +4,7 @@ Here JSON becomes an order or a verb of the world, and the limits of the cloud's
 instance looks in answers is in `instance_json.py`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from ostler.simulator import creation, verbs
 from ostler.simulator.account.fields import Fields, Span, asked
@@ -12,7 +12,7 @@ from ostler.simulator.account.joining import rescreened
 from ostler.simulator.account.paths import V1
 from ostler.simulator.face import Call, Route
 from ostler.simulator.faces.instance_json import instance_json, row_json
-from ostler.simulator.faces.listed import known_to_lists, shown_in
+from ostler.simulator.faces.listed import shown_of
 from ostler.simulator.faces.order_json import (
     COMMAND,
     ID,
@@ -27,6 +27,7 @@ from ostler.simulator.faces.order_json import (
     order_of,
     port_of,
 )
+from ostler.simulator.fleet import Grouped, Search, Wanted
 from ostler.simulator.instance import Instance, VolumeMount
 from ostler.simulator.order import Rebuild
 from ostler.simulator.refusal import bad_parameter
@@ -51,7 +52,7 @@ def _list(world: World, call: Call) -> object:
     size = query.number("pageSize", (0, LARGEST_PAGE)) or DEFAULT_PAGE_SIZE
     number = query.number("pageNum")
     first = max(number - 1, 0) * size  # 0 and 1 are both the first page
-    found = _filtered(world, query, known_to_lists(world, call.account))
+    found = shown_of(world, call.account, _wanted(world, query))
     total = len(found)
     page = found[max(0, total - first - size) : max(0, total - first)]
     return {
@@ -62,15 +63,16 @@ def _list(world: World, call: Call) -> object:
     }
 
 
-def _filtered(world: World, query: Fields, instances: Sequence[Instance]) -> Sequence[Instance]:
-    name, product = query.text("name").casefold(), query.text("productName").casefold()
-    found = shown_in(instances, query.text("status", (0, 63)))
-    if name:
-        found = [each for each in found if name in each.name.casefold()]
+def _wanted(world: World, query: Fields) -> Wanted:
+    among: dict[Grouped, frozenset[str]] = {}
+    status, product = query.text("status", (0, 63)), query.text("productName").casefold()
+    if status:
+        among["status"] = frozenset({status})
     if product:
-        sold_so = {each.id for each in world.products.values() if product in each.name.casefold()}
-        found = [each for each in found if each.product_id in sold_so]
-    return found
+        sold_so = (each.id for each in world.products.values() if product in each.name.casefold())
+        among["product_id"] = frozenset(sold_so)
+    name = query.text("name")
+    return Wanted(among, Search(name) if name else None)
 
 
 def _verb(act: Callable[[World, Instance], object], verb: Verb) -> Callable[[World, Call], object]:

@@ -4,14 +4,12 @@ What v2 adds to a create: a list of regions to try in their order, moving off fa
 address in a private network.
 """
 
-from collections.abc import Sequence
-
 from ostler.simulator import creation, verbs
 from ostler.simulator.account.fields import Fields, asked, words
 from ostler.simulator.account.paging import asked_page, page_json
 from ostler.simulator.account.paths import V2
 from ostler.simulator.face import Call, Route
-from ostler.simulator.faces.listed import known_to_lists, shown_in
+from ostler.simulator.faces.listed import shown_of
 from ostler.simulator.faces.order_json import (
     COMMAND,
     ID,
@@ -26,6 +24,7 @@ from ostler.simulator.faces.order_json import (
     port_of,
 )
 from ostler.simulator.faces.v2_instance_json import MODE_NAMES, instance_json, row_json
+from ostler.simulator.fleet import Grouped, Search, Wanted
 from ostler.simulator.instance import ExposedPort, Instance, Tool, VolumeMount
 from ostler.simulator.order import Order
 from ostler.simulator.refusal import bad_parameter
@@ -39,7 +38,7 @@ STATUS_LENGTH = (0, 63)
 
 
 def _list(world: World, call: Call) -> object:
-    found = _filtered(call, known_to_lists(world, call.account))
+    found = shown_of(world, call.account, _wanted(call))
     page = asked_page(found, _place, asked(call.query))
     return page_json(page, lambda instance: row_json(world, instance))
 
@@ -48,18 +47,17 @@ def _place(instance: Instance) -> str:
     return f"{instance.number:012d}"
 
 
-def _filtered(call: Call, instances: Sequence[Instance]) -> Sequence[Instance]:
+def _wanted(call: Call) -> Wanted:
     query = asked(call.query)
-    name, mode = query.text("name").casefold(), query.word("billing_mode", ("", *MODES))
-    regions = frozenset(words(call.query.get("regions", ())))
-    found = shown_in(instances, query.text("status", STATUS_LENGTH))
-    if name:
-        found = [each for each in found if name in each.name.casefold() or name in each.id]
-    if regions:
-        found = [each for each in found if each.cluster_id in regions]
-    if mode:
-        found = [each for each in found if each.mode is MODES[mode]]
-    return found
+    status, mode = query.text("status", STATUS_LENGTH), query.word("billing_mode", ("", *MODES))
+    among: dict[Grouped, frozenset[str]] = {
+        "status": frozenset({status} if status else ()),
+        "cluster_id": frozenset(words(call.query.get("regions", ()))),
+        "mode": frozenset({str(MODES[mode])} if mode else ()),
+    }
+    narrowing = {name: values for name, values in among.items() if values}
+    word = query.text("name")
+    return Wanted(narrowing, Search(word, in_ids_too=True) if word else None)
 
 
 def _get(world: World, call: Call) -> object:

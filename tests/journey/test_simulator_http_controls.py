@@ -225,6 +225,8 @@ async def test_manners_and_gpu_use(visitor: Visitor) -> None:
     manners = await visitor.control("/manners", storageCreate="string")
     body = {"clusterId": "us-ca-6", "storageName": "vol", "storageSize": 10}
     storage = await visitor.client.post(f"{V1}/networkstorage/create", json=body)
+    await visitor.control("/clock", advance=86_400)
+    ledger = (await visitor.client.get("/_sim/ledger")).json()
     await visitor.control(f"/gpu-use/{instance.id}", percent=0)
     now = (await visitor.control("/clock", advance=600)).json()["now"]
     window: dict[str, str | int] = {
@@ -236,6 +238,8 @@ async def test_manners_and_gpu_use(visitor: Visitor) -> None:
 
     assert manners.status_code == 200
     assert isinstance(storage.json(), str)
+    assert [(line["id"], line["cost"]) for line in ledger["storages"]] == [(storage.json(), 10 * 200)]
+    assert ledger["cost"] == 10 * 200 + sum(line["cost"] for line in ledger["instances"])
     assert {point["value"] for point in metrics.json()["gpuUtilization"]["avg"]} == {0.0}
 
 

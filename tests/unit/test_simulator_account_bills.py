@@ -70,7 +70,7 @@ def test_whatever_the_cycle_the_bills_add_up_to_the_ledger(bounds: list[int], cy
 
     lines = usage_lines([entry], cycle, 0, now)
 
-    assert sum(line.gpu_seconds for line in lines) == entry.seconds_at(now)
+    assert sum(line.seconds for line in lines) == entry.seconds_at(now)
     assert sum(line.unit_seconds for line in lines) // DAY == entry.cost_at(now)
 
 
@@ -87,7 +87,7 @@ def test_seconds_without_a_gpu_cost_but_do_not_count_as_use() -> None:
 
     (line,) = usage_lines([entry], Cycle.DAY, 0, 1_000)
 
-    assert (line.units, line.gpu_seconds) == (100, 0)
+    assert (line.units, line.seconds) == (100, 0)
 
 
 def test_sums_are_rounded_once_not_line_by_line() -> None:

@@ -134,6 +134,6 @@ def test_what_was_dropped_stays_dropped() -> None:
     storage = cloud.get(f"{V1}/networkstorages/list").rows()[0]
     cloud.post(f"{V1}/networkstorage/delete", {"storageId": storage["storageId"]})
 
-    (change,) = cloud.world.take_changes()
+    (change,) = (each for each in cloud.world.take_changes() if each.kind == "storage")
 
     assert (change.kind, change.id, change.body) == ("storage", storage["storageId"], None)

@@ -8,9 +8,10 @@ import pytest
 from ostler.simulator.account.kinds import set_manners
 from ostler.simulator.account.manners import Manners
 from ostler.simulator.account.network_storage import CreateAnswer
+from ostler.simulator.accounting import set_balance
 from ostler.simulator.instance import VolumeMount
 from ostler.simulator.status import Status
-from tests.support.simulated_account import V1, Answer, Cloud, put_instance
+from tests.support.simulated_account import BASIC, V1, Answer, Cloud, put_instance
 
 STORAGE = {"clusterId": "us-ca-6", "storageName": "data", "storageSize": 100}
 
@@ -146,3 +147,61 @@ def test_the_list_is_filtered_by_name_and_id() -> None:
 
     assert [row["storageName"] for row in by_name.rows()] == ["models"]
     assert [row["storageName"] for row in by_id.rows()] == ["data"]
+
+
+def test_a_storage_costs_by_its_size_to_the_second_as_long_as_it_is_there() -> None:
+    cloud = Cloud()
+    balance = cloud.world.wallet(cloud.account).balance(cloud.world.now)
+    body = {"storageId": create(cloud)["storageId"]}
+    cloud.pass_time(43_200)
+    cloud.post(f"{V1}/networkstorage/update", {**body, "storageSize": 150})
+    cloud.pass_time(86_400)
+    cloud.post(f"{V1}/networkstorage/delete", body)
+    cloud.pass_time(86_400)
+
+    spent = balance - cloud.world.wallet(cloud.account).balance(cloud.world.now)
+    assert spent == 100 * 200 // 2 + 150 * 200
+    (line,) = cloud.get(
+        f"{BASIC}/billing/bill/list", {"cycleType": "Month", "productCategory": "cloud_storage"}
+    ).rows("bills")
+    assert (line["ownerID"], line["category"], line["billNum0"]) == (
+        body["storageId"],
+        "cloud_storage",
+        str(43_200 + 86_400),
+    )
+    assert line["amount"] == cloud.get(f"{BASIC}/billing/monthly/bill").rows()[-1]["totalAmount"] == "4000"
+
+
+def test_a_storage_is_no_gpu_on_the_bills_but_in_their_sum() -> None:
+    cloud = Cloud()
+    create(cloud)
+    cloud.pass_time(86_400)
+    query = {"cycleType": "Month"}
+    bills = {
+        category: cloud.get(f"{BASIC}/billing/bill/list", {**query, "productCategory": category}).rows(
+            "bills"
+        )
+        for category in ("gpu", "summary", "")
+    }
+
+    assert {category: [bill["amount"] for bill in found] for category, found in bills.items()} == {
+        "gpu": [],
+        "summary": ["2000"],
+        "": ["2000"],
+    }
+
+
+def test_an_account_without_money_gets_no_storage() -> None:
+    cloud = Cloud()
+    set_balance(cloud.world, cloud.account, 0)
+
+    assert create(cloud).reason == "BALANCE_NOT_ENOUGH"
+
+
+def test_a_storage_alone_can_spend_all_money() -> None:
+    cloud = Cloud()
+    create(cloud)
+    set_balance(cloud.world, cloud.account, 100)
+    cloud.pass_time(86_400)
+
+    assert cloud.world.wallet(cloud.account).is_frozen

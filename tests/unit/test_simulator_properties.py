@@ -156,5 +156,5 @@ def assert_on_the_way(instance: Instance) -> None:
     assert (Timer.STATUS in instance.timers) is (instance.status in FOLLOWS and not is_stuck)
 
 
-AnyHistory.TestCase.settings = settings(max_examples=100, stateful_step_count=40)
+AnyHistory.TestCase.settings = settings(max_examples=60, stateful_step_count=40)
 TestAnyHistory = AnyHistory.TestCase

@@ -1,18 +1,19 @@
-"""Charging: what an instance costs in its status, written to the ledger and taken from the wallet.
+"""Charging: what an instance costs in its status, or a storage by its size, in the ledger and the wallet.
 
-Called after every change of an instance by whoever changed it; calling it twice does no harm. When a wallet
+Called after every change of one by whoever changed it; calling it twice does no harm. When a wallet
 runs dry, the cloud stops everything that the account runs (`freeze` is handed in by `lifecycle.py`).
 """
 
 from collections.abc import Callable
 from dataclasses import replace
 
+from ostler.simulator.account.network_storage import PRICE_PER_GB_DAY, NetworkStorage
 from ostler.simulator.instance import Instance, Mode
 from ostler.simulator.market import Product
-from ostler.simulator.money import HOURS_PER_DAY, LedgerEntry, Span
+from ostler.simulator.money import HOURS_PER_DAY, Category, LedgerEntry, Span
 from ostler.simulator.refusal import no_balance
 from ostler.simulator.status import BILLED, DISKS_BILLED
-from ostler.simulator.world import LEDGER, WALLETS, World
+from ostler.simulator.world import LEDGER, STORAGE_LEDGER, WALLETS, World
 
 FREE_DISK_GB = 60
 DISK_PRICE_PER_GB_DAY = 500  # 1/100000 USD: $0.005
@@ -45,8 +46,34 @@ def rate_of(instance: Instance) -> tuple[int, bool]:
 
 def charge(world: World, instance: Instance) -> None:
     """Bring the ledger and the wallet in line with the instance's status."""
-    entry = world.ledger[instance.id]
     rate, has_gpu = rate_of(instance)
+    _go_on_at(world, world.ledger[instance.id], rate, has_gpu=has_gpu)
+    world.touch(LEDGER, instance.id)
+
+
+def charge_storage(world: World, storage: NetworkStorage, *, is_there: bool = True) -> None:
+    """Bring the ledger and the wallet in line with a network storage's size, or its end."""
+    entries = world.rows(STORAGE_LEDGER)
+    if storage.id not in entries:
+        entries[storage.id] = LedgerEntry(
+            id=storage.id,
+            account=storage.account,
+            name=storage.name,
+            product_id="",
+            product_name="network storage",
+            mode=Mode.ON_DEMAND,
+            created_at=world.now,
+            category=Category.STORAGE,
+        )
+    entry = entries[storage.id]
+    entry.name = storage.name
+    if not is_there:
+        entry.removed_at = world.now
+    _go_on_at(world, entry, storage.size_gb * PRICE_PER_GB_DAY if is_there else 0, has_gpu=False)
+    world.touch(STORAGE_LEDGER, storage.id)
+
+
+def _go_on_at(world: World, entry: LedgerEntry, rate: int, *, has_gpu: bool) -> None:
     span = entry.running
     if (span.rate, span.has_gpu) == (rate, has_gpu) if span is not None else rate == 0 and not has_gpu:
         return
@@ -54,10 +81,9 @@ def charge(world: World, instance: Instance) -> None:
         entry.spans[-1] = replace(span, end=world.now)
     if rate or has_gpu:
         entry.spans.append(Span(start=world.now, rate=rate, has_gpu=has_gpu))
-    wallet = world.wallet(instance.account)
+    wallet = world.wallet(entry.account)
     wallet.change_rate(rate - (span.rate if span is not None else 0), world.now)
-    world.touch(LEDGER, instance.id)
-    world.touch(WALLETS, instance.account)
+    world.touch(WALLETS, entry.account)
 
 
 def pay_in_advance(world: World, instance: Instance, months: int) -> None:

@@ -13,7 +13,17 @@ from ostler.simulator.job import JOBS
 from ostler.simulator.keys import KEYS
 from ostler.simulator.lifecycle import progress, run_dry
 from ostler.simulator.stockroom import fill
-from ostler.simulator.world import CLUSTERS, INSTANCES, LEDGER, PRODUCTS, SHELVES, WALLETS, Change, World
+from ostler.simulator.world import (
+    CLUSTERS,
+    INSTANCES,
+    LEDGER,
+    PRODUCTS,
+    SHELVES,
+    STORAGE_LEDGER,
+    WALLETS,
+    Change,
+    World,
+)
 
 
 def new_world(now: float, *, seed: int = 0, durations: Durations | None = None) -> World:
@@ -67,6 +77,7 @@ def _join(world: World) -> None:
     world.rows(PRODUCTS)
     world.rows(SHELVES)
     world.rows(LEDGER)
+    world.rows(STORAGE_LEDGER)
     world.rows(JOBS)
     world.rows(KEYS)
     join(world)

@@ -6,6 +6,7 @@ Rates are per day in 1/100000 USD and time counts in whole seconds, so sums are 
 
 import math
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 UNITS_PER_USD = 100_000
 SECONDS_PER_DAY = 86_400
@@ -67,9 +68,16 @@ class Span:
         return whole_seconds(self.start, now if self.end is None else self.end)
 
 
+class Category(StrEnum):
+    """What an entry of the ledger is for, in the words of the bills."""
+
+    GPU = "gpu"  # an instance, its disks included
+    STORAGE = "cloud_storage"  # a network storage
+
+
 @dataclass(slots=True)
 class LedgerEntry:
-    """What one instance cost; it stays after the instance is removed."""
+    """What one instance or network storage cost; it stays after the thing is removed."""
 
     id: str
     account: str
@@ -80,6 +88,7 @@ class LedgerEntry:
     created_at: float
     prepaid: int = 0
     removed_at: float = 0.0
+    category: Category = Category.GPU
     spans: list[Span] = field(default_factory=list)  # in order, adjoining or apart; never empty ones
 
     @property

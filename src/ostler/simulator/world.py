@@ -275,5 +275,6 @@ CLUSTERS = Kind("cluster", Cluster)
 PRODUCTS = Kind("product", Product)
 SHELVES = Kind("shelf", Shelf)
 LEDGER = Kind("ledger", LedgerEntry)
+STORAGE_LEDGER = Kind("storage_ledger", LedgerEntry)  # of network storages, which are no instances
 WALLETS = Kind("wallet", Wallet, due=lambda wallet: wallet.runs_dry_at)
 INSTANCES = Kind("instance", Instance, due=lambda instance: instance.due_at)

@@ -18,7 +18,7 @@ from ostler.simulator.money import HOURS_PER_DAY, LedgerEntry
 
 
 def line_json(line: Line) -> dict[str, object]:
-    """Return what an instance cost in a cycle, as the billing pages show it."""
+    """Return what an instance or storage cost in a cycle, as the billing pages show it."""
     entry = line.entry
     rate = max(span.rate for span in entry.spans) // HOURS_PER_DAY
     return _bill_json(
@@ -27,9 +27,9 @@ def line_json(line: Line) -> dict[str, object]:
             "startTime": str(line.start),
             "endTime": str(line.end),
             "productName": entry.product_name,
-            "category": "gpu",
+            "category": entry.category,
             "ownerID": entry.id,
-            "billNum0": str(line.gpu_seconds),
+            "billNum0": str(line.seconds),
             "basePrice0": shown(rate),
             "discountPrice0": shown(rate),
             "productId": entry.product_id,

@@ -1,7 +1,8 @@
 """Bills, derived from the world's ledger: nothing is billed here that the ledger does not have.
 
-A *line* is what one instance cost in one cycle (an hour, a day, a week, a month, all in UTC). Amounts inside
-are exact, in 1/100000 USD × seconds/day; the pages show 1/10000 USD, another unit than prices have.
+A *line* is what one instance or storage cost in one cycle (an hour, a day, a week, a month, all in UTC).
+Amounts inside are exact, in 1/100000 USD × seconds/day; the pages show 1/10000 USD, another unit than prices
+have.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from ostler.simulator.money import SECONDS_PER_DAY, LedgerEntry, Span
+from ostler.simulator.money import SECONDS_PER_DAY, Category, LedgerEntry, Span
 
 UNITS_PER_SHOWN = 10  # 1/100000 USD in a 1/10000 USD
 _MONDAY = 4 * SECONDS_PER_DAY  # 1970-01-05, the first Monday of unix time
@@ -29,13 +30,13 @@ _LENGTHS = {Cycle.HOUR: 3600, Cycle.DAY: SECONDS_PER_DAY, Cycle.WEEK: 7 * SECOND
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What one instance cost in one cycle."""
+    """What one instance or storage cost in one cycle."""
 
     entry: LedgerEntry
     start: int
     end: int
     unit_seconds: int
-    gpu_seconds: int
+    seconds: int  # with a GPU, or of a storage
 
     @property
     def units(self) -> int:
@@ -70,17 +71,18 @@ def month_of(at: int) -> str:
 
 
 def usage_lines(entries: Iterable[LedgerEntry], cycle: Cycle, start: int, end: int) -> list[Line]:
-    """Return what each instance cost in each cycle of a window; `end` is at most now."""
+    """Return what each of them cost in each cycle of a window; `end` is at most now."""
     return [line for entry in entries for line in _lines_of(entry, cycle, start, end)]
 
 
 def _lines_of(entry: LedgerEntry, cycle: Cycle, start: int, end: int) -> Iterator[Line]:
     cost: dict[int, int] = {}
     used: dict[int, int] = {}
+    is_gpu = entry.category is Category.GPU
     for span in entry.spans:
         for cycle_began, seconds in _cut(span, cycle, start, end):
             cost[cycle_began] = cost.get(cycle_began, 0) + span.rate * seconds
-            used[cycle_began] = used.get(cycle_began, 0) + (seconds if span.has_gpu else 0)
+            used[cycle_began] = used.get(cycle_began, 0) + (seconds if span.has_gpu or not is_gpu else 0)
     for began in sorted(cost):
         last = next_cycle(cycle, began) - 1
         yield Line(entry, max(began, start), min(last, end), cost[began], used[began])

@@ -20,7 +20,7 @@ from ostler.simulator.account.template import Template
 from ostler.simulator.account.web_terminal import WebTerminal
 from ostler.simulator.money import LedgerEntry
 from ostler.simulator.refusal import Refusal, missing
-from ostler.simulator.world import CLUSTERS, Kind, World
+from ostler.simulator.world import CLUSTERS, STORAGE_LEDGER, Kind, World
 
 
 class Owned(Protocol):
@@ -144,8 +144,9 @@ NAMES = {
 
 
 def owned_by_ledger(world: World, account: str) -> list[LedgerEntry]:
-    """Return what the ledger has of an account, instances that are gone included."""
-    return [entry for entry in world.ledger.values() if entry.account == account]
+    """Return what the ledger has of an account, instances and storages that are gone included."""
+    entries = (*world.ledger.values(), *world.rows(STORAGE_LEDGER).values())
+    return [entry for entry in entries if entry.account == account]
 
 
 def first_seen(world: World, account: str) -> int:

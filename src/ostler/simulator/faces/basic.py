@@ -36,7 +36,7 @@ from ostler.simulator.world import World
 LONGEST_WINDOW = 31 * SECONDS_PER_DAY
 LONGEST_HOURLY_WINDOW = 7 * SECONDS_PER_DAY
 LONGEST_NUMBER = 15  # digits
-GPU_CATEGORIES = {"", "gpu", "summary"}  # of the product categories, the only ones that cost anything here
+ALL_CATEGORIES = {"", "summary"}
 
 
 def _metrics(world: World, call: Call) -> object:
@@ -98,13 +98,14 @@ def _balance(world: World, call: Call) -> object:
     }
 
 
-def _entries(world: World, call: Call) -> list[LedgerEntry]:
-    """Return an account's part of the ledger, filtered as all bill pages can be."""
+def _entries(world: World, call: Call, category: str = "") -> list[LedgerEntry]:
+    """Return an account's part of the ledger, filtered as all bill pages can be, of a category or of all."""
     query = asked(call.query)
     return [
         entry
         for entry in owned_by_ledger(world, call.account)
-        if query.text("ownerId") in {"", entry.id}
+        if category in {*ALL_CATEGORIES, entry.category}
+        and query.text("ownerId") in {"", entry.id}
         and query.text("productName").casefold() in entry.product_name.casefold()
     ]
 
@@ -119,10 +120,8 @@ def _usage(world: World, call: Call) -> object:
     query = asked(call.query)
     cycle = Cycle(query.word("cycleType", tuple(Cycle), Cycle.DAY))
     category = query.text("productCategory")
-    if category not in GPU_CATEGORIES:
-        return {"bills": []}
     start, end = _window(world, query)
-    lines = usage_lines(_entries(world, call), cycle, start, end)
+    lines = usage_lines(_entries(world, call, category), cycle, start, end)
     if category == "summary":
         sums = totals(lines, cycle)
         return {"bills": [summary_json(call.account, cycle, at, units) for at, units in sums.items()]}
@@ -135,8 +134,8 @@ def _fixed_term(world: World, call: Call) -> object:
     return {
         "bills": [
             term_json(entry)
-            for entry in _entries(world, call)
-            if entry.prepaid and start <= entry.created_at <= end and query.text("category") in GPU_CATEGORIES
+            for entry in _entries(world, call, query.text("category"))
+            if entry.prepaid and start <= entry.created_at <= end
         ]
     }
 

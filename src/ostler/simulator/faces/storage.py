@@ -16,6 +16,7 @@ from ostler.simulator.account.network_storage import (
 )
 from ostler.simulator.account.paging import DEFAULT_PAGE_SIZE, numbered_page
 from ostler.simulator.account.paths import V1
+from ostler.simulator.accounting import charge_storage, require_balance
 from ostler.simulator.face import Call, Route
 from ostler.simulator.refusal import bad_parameter
 from ostler.simulator.world import World
@@ -40,6 +41,7 @@ def _create(world: World, call: Call) -> object:
         raise bad_parameter(message=f"invalid clusterId: there is no cluster {fields.text('clusterId')!r}")
     if not cluster.has_network_storage:
         raise unsupported(cluster.name)
+    require_balance(world, call.account)
     storage = checked(
         NetworkStorage(
             id=world.new_id(STORAGES.name),
@@ -51,6 +53,7 @@ def _create(world: World, call: Call) -> object:
         )
     )
     keep(world, STORAGES, storage)
+    charge_storage(world, storage)
     if manners(world).storage_create is CreateAnswer.STRING:
         return storage.id
     return storage_json(world, storage)
@@ -65,6 +68,7 @@ def _update(world: World, call: Call) -> object:
         size_gb=fields.number("storageSize", default=present.size_gb),
     )
     keep(world, STORAGES, storage)
+    charge_storage(world, storage)
     return {}
 
 
@@ -73,6 +77,7 @@ def _delete(world: World, call: Call) -> object:
     mounted = (volume.id for instance in world.fleet(call.account) for volume in instance.volumes)
     check_unmounted(storage, frozenset(mounted))
     forget(world, STORAGES, storage)
+    charge_storage(world, storage, is_there=False)
     return {}
 
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import httpx2
 import pytest
 
-from ostler.simulator.status import Status
+from ostler.simulator.status import CONNECTED, Status
 from tests.support.simulator import a_simulated_instance
 from tests.support.simulator_visitor import V1, Visitor, visiting
 
@@ -134,13 +134,33 @@ async def test_logs_and_the_terminal_are_pages(visitor: Visitor) -> None:
     assert terminal.status_code == 200
 
 
+async def test_v2_leads_to_the_same_pages(visitor: Visitor) -> None:
+    instance = a_simulated_instance(visitor.simulated.world)
+    tools = (await visitor.client.get(f"/gpus/v2/instances/{instance.id}")).json()["tools"]
+    pages = [*tools["log"].values(), tools["web_terminal"]["endpoint"]]
+
+    assert [(await visitor.client.get(page)).status_code for page in pages] == [200, 200, 200]
+
+
+async def test_the_gateway_answers_for_whoever_does_not_run(visitor: Visitor) -> None:
+    endpoint = await visitor.endpoint(a_simulated_instance(visitor.simulated.world).id)
+    statuses = set(Status) - CONNECTED - {Status.REMOVED}
+    asleep = [a_simulated_instance(visitor.simulated.world, status) for status in statuses]
+
+    seen = [await visitor.client.get(f"{endpoint.rpartition('/i/')[0]}/i/{each.id}/8080") for each in asleep]
+
+    assert {answer.status_code for answer in seen} == {502}
+
+
 async def test_the_doors_know_the_time_though_nobody_calls_the_api(visitor: Visitor) -> None:
     instance = a_simulated_instance(visitor.simulated.world)
     endpoint = await visitor.endpoint(instance.id)
     await visitor.client.post(f"{V1}/gpu/instance/stop", json={"instanceId": instance.id})
 
     visitor.simulated.cloud.clock.advance(60)
-    response = await visitor.client.get(endpoint)
+    stopped = await visitor.client.get(endpoint)
+    assert (stopped.status_code, instance.status) == (502, Status.EXITED)
 
-    assert response.status_code == 404
-    assert instance.status is Status.EXITED
+    await visitor.client.post(f"{V1}/gpu/instance/delete", json={"instanceId": instance.id})
+    visitor.simulated.cloud.clock.advance(60)
+    assert (await visitor.client.get(endpoint)).status_code == 404

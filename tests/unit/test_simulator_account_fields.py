@@ -158,7 +158,7 @@ def test_a_limit_of_zero_is_the_servers_default_and_large_ones_are_cut() -> None
     assert len(cursor_page(rows, str, limit=1_000, cursor="").rows) == 100
 
 
-@pytest.mark.parametrize("cursor", ["nonsense", "gA==", "ä"])
+@pytest.mark.parametrize("cursor", ["nonsense", "gA==", "ä", "YWJj"])
 def test_a_cursor_that_was_never_given_out_is_refused(cursor: str) -> None:
     with pytest.raises(Refusal) as refusal:
         cursor_page(["a"], str, limit=1, cursor=cursor)

@@ -134,9 +134,21 @@ def an_upgrade(cloud: Cloud, **changed: object) -> Answer:
         "imageUrl": "other/image:2",
         "imageAuthId": "",
         "envs": [],
+        "command": "",
+        "entrypoint": "",
         "save": True,
+        "networkVolume": {"volumeMounts": []},
     }
     return cloud.post(f"{V1}/gpu/instance/upgrade", body | changed)
+
+
+@pytest.mark.parametrize(
+    "name", ["imageUrl", "imageAuthId", "envs", "command", "entrypoint", "save", "networkVolume"]
+)
+def test_an_upgrade_replaces_all_and_so_must_name_all(name: str) -> None:
+    answer = an_upgrade(Cloud(), **{name: None})
+
+    assert (answer.status, answer["message"]) == (400, f"invalid {name}: value is required")
 
 
 def test_an_upgrade_mounts_disks_that_exist_in_the_instances_cluster() -> None:

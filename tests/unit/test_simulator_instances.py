@@ -61,6 +61,7 @@ class TestCreating:
             ({"gpuNum": "many"}, "gpuNum"),
             ({"rootfsSize": 6_145}, "rootfsSize"),
             ({"rootfsSize": None}, "rootfsSize"),
+            ({"rootfsSize": -1}, "rootfsSize"),
             ({"imageUrl": ""}, "imageUrl"),
             ({"imageUrl": "x" * 501}, "imageUrl"),
             ({"kind": "tpu"}, "kind"),
@@ -81,6 +82,7 @@ class TestCreating:
             ({"envs": [{"key": "k", "value": "v" * 4_096}]}, "envs[0].value"),
             ({"envs": "A=1"}, "envs"),
             ({"tools": [{"name": "Jupyter", "port": "99999", "type": "http"}]}, "tools[0].port"),
+            ({"tools": [{"name": "Jupyter", "port": "2224", "type": "http"}]}, "tools[0].port"),
             ({"imageAuth": "x" * 10_240}, "imageAuth"),
             ({"command": "x" * 2_048}, "command"),
             ({"entrypoint": "x" * 2_048}, "entrypoint"),
@@ -99,10 +101,11 @@ class TestCreating:
         assert field in answer.text("message")
         assert cloud.world.instances == {}
 
-    def test_a_small_disk_becomes_ten_gigabytes(self) -> None:
+    @pytest.mark.parametrize("size", [0, 1, 9])
+    def test_a_small_disk_becomes_ten_gigabytes(self, size: int) -> None:
         cloud = a_cloud()
 
-        assert get(cloud, created(cloud, rootfsSize=1))["rootfsSize"] == 10
+        assert get(cloud, created(cloud, rootfsSize=size))["rootfsSize"] == 10
 
     def test_what_the_cloud_does_not_know_is_ignored(self) -> None:
         cloud = a_cloud()

@@ -122,6 +122,7 @@ def test_moving_off_failing_nodes_is_chosen_at_the_create(
         {"resource": {"gpu_num": 0, "rootfs_size_gb": 60}},
         {"resource": {"gpu_num": 9, "rootfs_size_gb": 60}},
         {"ports": [{"port": 2222, "protocol": "tcp"}]},
+        {"tools": {"jupyter": {"enabled": True, "port": 2223}}},
         {"ports": [{"port": 80, "protocol": "udp"}]},
         {"ports": [{"port": port, "protocol": "tcp"} for port in range(1, 17)]},
         {"envs": [{"key": "", "value": "v"}]},

@@ -62,8 +62,10 @@ def at_the_door(world: World, path: str, tail: str = "") -> tuple[Outcome, float
 
 
 def _port(world: World, instance: Instance | None, port: int) -> tuple[Outcome, float]:
-    if instance is None or not _is_connected(instance):
+    if instance is None:
         return gateway_reply(404, "Not Found"), 0.0
+    if not _is_connected(instance):
+        return gateway_reply(*BAD_GATEWAY), 0.0
     exposed = {each.port for each in instance.ports if each.type == "http"}
     exposed |= {tool.port for tool in instance.tools}
     script = instance.app

@@ -20,6 +20,7 @@ DEFAULT_PAGE_SIZE = 10
 DEFAULT_LIMIT = 20
 LARGEST_LIMIT = 100
 CURSOR_LENGTH = (0, 1024)
+_AFTER = "after:"  # by which a cursor is known to be ours
 
 
 def numbered_page(rows: Sequence[Row], number: int, size: int) -> Sequence[Row]:
@@ -55,14 +56,17 @@ def cursor_page(
 
 
 def _cursor(place: str) -> str:
-    return base64.urlsafe_b64encode(place.encode()).decode()
+    return base64.urlsafe_b64encode(f"{_AFTER}{place}".encode()).decode()
 
 
 def _place(cursor: str) -> str:
     try:
-        return base64.b64decode(cursor.encode(), altchars=b"-_", validate=True).decode()
+        after = base64.b64decode(cursor.encode(), altchars=b"-_", validate=True).decode()
     except (binascii.Error, UnicodeDecodeError) as error:
         raise bad_parameter(message=f"invalid cursor: {cursor!r}") from error
+    if not after.startswith(_AFTER):
+        raise bad_parameter(message=f"invalid cursor: {cursor!r}")
+    return after.removeprefix(_AFTER)
 
 
 def asked_page(rows: Sequence[Row], place_of: Callable[[Row], str], query: Fields) -> CursorPage[Row]:

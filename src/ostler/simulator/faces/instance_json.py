@@ -137,7 +137,7 @@ def _connections(world: World, instance: Instance) -> dict[str, object]:
             "isRunning": runs,
         },
         "connectComponentWebTerminal": {
-            "address": _page_of(world, instance, "terminal"),
+            "address": page_of(world, instance, "terminal"),
             "username": "root",
             "password": password,
             "isRunning": runs,
@@ -148,14 +148,15 @@ def _connections(world: World, instance: Instance) -> dict[str, object]:
             "isRunning": runs and jupyter is not None,
         },
         "connectComponentLog": {
-            "systemLogAddress": _page_of(world, instance, "logs/system"),
-            "instanceLogAddress": _page_of(world, instance, "logs/instance"),
+            "systemLogAddress": page_of(world, instance, "logs/system"),
+            "instanceLogAddress": page_of(world, instance, "logs/instance"),
             "isRunning": runs,
         },
     }
 
 
-def _page_of(world: World, instance: Instance, page: str) -> str:
+def page_of(world: World, instance: Instance, page: str) -> str:
+    """Return where a log or the terminal of an instance is to be seen."""
     if world.doors is None:
         return f"https://{page.partition('/')[0]}.{instance.cluster_id}.gpu-instance.novita.ai/{instance.id}"
     return f"http://{world.doors.http}/{page}/{instance.id}"

@@ -35,6 +35,7 @@ from ostler.simulator.status import LEADS_TO, Verb
 from ostler.simulator.world import World
 
 MONTHS: Span = (1, 12)
+UPGRADE_FIELDS = ("imageUrl", "imageAuthId", "envs", "command", "entrypoint", "save", "networkVolume")
 DEFAULT_PAGE_SIZE = 10
 LARGEST_PAGE = 10_000
 
@@ -110,6 +111,9 @@ def _edit(world: World, instance: Instance, fields: Fields) -> None:
 
 
 def _upgrade(world: World, instance: Instance, fields: Fields) -> None:
+    absent = [name for name in UPGRADE_FIELDS if not fields.has(name)]
+    if absent:  # it replaces all, so that what is left out would be lost
+        raise bad_parameter(message=f"invalid {absent[0]}: value is required")
     mounts = fields.child("networkVolume").children("volumeMounts", MOST_STORAGES)
     rebuild = Rebuild(
         image_url=fields.text("imageUrl", (1, 500)),

@@ -41,7 +41,7 @@ def order_of(fields: Fields, account: str) -> Order:
         mode=Mode.MONTHLY if months else mode,
         months=months or 1,
         gpu_num=fields.number("gpuNum", (1, 8)) if kind == "gpu" else 1,
-        rootfs_gb=fields.number("rootfsSize", (0 if kind == "cpu" else 1, 6144)),
+        rootfs_gb=_rootfs_gb(fields, kind),
         cluster_ids=tuple(filter(None, [fields.text("clusterId", (0, 255))])),
         image_auth_id=fields.text("imageAuthId", (0, 255)),
         command=fields.text("command", COMMAND),
@@ -58,6 +58,13 @@ def order_of(fields: Fields, account: str) -> Order:
     )
 
 
+def _rootfs_gb(fields: Fields, kind: str) -> int:
+    """Return the size asked for; what is too small the cloud makes larger, but nothing at all it refuses."""
+    if kind == "gpu" and not fields.has("rootfsSize"):
+        raise bad_parameter(message="invalid rootfsSize: value is required")
+    return fields.number("rootfsSize", (0, 6144))
+
+
 def _ports_of(text: str) -> tuple[ExposedPort, ...]:
     ports = []
     for word in filter(str.strip, text.split(",")):
@@ -72,11 +79,16 @@ def port_of(field: str, number: int, kind: str) -> ExposedPort:
     """Return one port, or refuse its number or type."""
     if not PORT[0] <= number <= PORT[1]:
         raise wrong_value(field=field, span=PORT, seen=number)
-    if number in KEPT_BY_THE_CLOUD:
-        raise bad_parameter(message=f"invalid {field}: {number} is kept by the cloud")
+    check_free(field, number)
     if kind.lower() not in PORT_TYPES:
         raise bad_parameter(message=f"invalid {field}: type must be http or tcp, not {kind!r}")
     return ExposedPort(number, kind.lower())
+
+
+def check_free(field: str, number: int) -> None:
+    """Refuse a port that the cloud needs for itself."""
+    if number in KEPT_BY_THE_CLOUD:
+        raise bad_parameter(message=f"invalid {field}: {number} is kept by the cloud")
 
 
 def once_each(ports: list[ExposedPort]) -> tuple[ExposedPort, ...]:
@@ -92,9 +104,16 @@ def check_count(count: int) -> None:
 
 def _tools(fields: Fields) -> tuple[Tool, ...]:
     return tuple(
-        Tool(tool.text("name"), tool.number("port", PORT), tool.word("type", PORT_TYPES, "http"))
+        Tool(tool.text("name"), tool_port_of(tool), tool.word("type", PORT_TYPES, "http"))
         for tool in fields.children("tools", MOST_PORTS)
     )
+
+
+def tool_port_of(fields: Fields, default: int = 0) -> int:
+    """Return the port of a tool, or refuse it."""
+    number = fields.number("port", PORT, default)
+    check_free(f"{fields.within}.port", number)
+    return number
 
 
 def envs_of(fields: Fields, most: int) -> tuple[Env, ...]:

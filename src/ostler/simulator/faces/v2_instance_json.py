@@ -7,7 +7,7 @@ from ostler.simulator.account.identity import owner_uuid
 from ostler.simulator.account.kinds import WEB_TERMINALS
 from ostler.simulator.account.web_terminal import WebTerminal
 from ostler.simulator.durations import MONTH_S
-from ostler.simulator.faces.instance_json import endpoint_of, ssh_command_of
+from ostler.simulator.faces.instance_json import endpoint_of, page_of, ssh_command_of
 from ostler.simulator.instance import Instance, Mode
 from ostler.simulator.status import CONNECTED
 from ostler.simulator.world import World
@@ -101,7 +101,6 @@ def _tools_json(world: World, instance: Instance) -> dict[str, object]:
     password = instance.ssh_password if runs else ""
     jupyter = next((tool for tool in instance.tools if tool.name.casefold() == "jupyter"), None)
     terminal = world.rows(WEB_TERMINALS).get(instance.id, WebTerminal(instance.id))
-    host = f"{instance.cluster_id}.gpu-instance.novita.ai"
     return {
         "ssh": {
             "command": ssh_command_of(world, instance),
@@ -114,16 +113,21 @@ def _tools_json(world: World, instance: Instance) -> dict[str, object]:
             "port": 0 if jupyter is None else jupyter.port,
         },
         "web_terminal": {
-            "endpoint": f"wss://terminal.{host}/{instance.id}" if runs and terminal.is_enabled else "",
+            "endpoint": _terminal(world, instance) if runs and terminal.is_enabled else "",
             "enabled": terminal.is_enabled,
             "username": "root",
             "password": password if terminal.is_enabled else "",
         },
         "log": {
-            "instance_endpoint": f"https://logs.{host}/instance/{instance.id}" if runs else "",
-            "system_endpoint": f"https://logs.{host}/system/{instance.id}" if runs else "",
+            "instance_endpoint": page_of(world, instance, "logs/instance") if runs else "",
+            "system_endpoint": page_of(world, instance, "logs/system") if runs else "",
         },
     }
+
+
+def _terminal(world: World, instance: Instance) -> str:
+    page = page_of(world, instance, "terminal")
+    return page.replace("https://", "wss://")  # on loopback it is a page, as in v1
 
 
 def _instant(at: float) -> str:

@@ -22,6 +22,7 @@ from ostler.simulator.faces.order_json import (
     envs_of,
     once_each,
     port_of,
+    tool_port_of,
 )
 from ostler.simulator.faces.v2_instance_json import MODE_NAMES, instance_json, row_json
 from ostler.simulator.fleet import Grouped, Search, Wanted
@@ -125,9 +126,7 @@ def _tools(fields: Fields) -> tuple[Tool, ...]:
     jupyter = fields.child("jupyter")
     if not jupyter.flag("enabled"):
         return ()
-    return (
-        Tool("Jupyter", jupyter.number("port", PORT, 8888), jupyter.word("protocol", PORT_TYPES, "http")),
-    )
+    return (Tool("Jupyter", tool_port_of(jupyter, 8888), jupyter.word("protocol", PORT_TYPES, "http")),)
 
 
 def _volumes(fields: Fields) -> tuple[VolumeMount, ...]:

@@ -52,9 +52,10 @@ async def test_it_may_never_listen_or_show_a_broken_gateway_with_200(visitor: Vi
     assert (error_body.status_code, "Bad Gateway" in error_body.text) == (200, True)
 
 
-async def test_it_may_be_slower_than_a_client_waits(visitor: Visitor) -> None:
+@pytest.mark.parametrize("told", [{"delaySeconds": 5}, {}])
+async def test_it_may_be_slower_than_a_client_waits(visitor: Visitor, told: dict[str, object]) -> None:
     instance = a_simulated_instance(visitor.simulated.world)
-    await visitor.control("/app/demo", mood="slow", delaySeconds=5)
+    await visitor.control("/app/demo", mood="slow", **told)
     endpoint = await visitor.endpoint(instance.id)
 
     with pytest.raises(httpx2.ReadTimeout):

@@ -142,11 +142,14 @@ async def test_faults_are_listed_and_taken_back(visitor: Visitor) -> None:
     await visitor.control("/faults", fault="rateLimit", share=0.5, seed=3)
     listed = (await visitor.client.get("/_sim/faults")).json()["faults"]
     await visitor.client.delete(f"/_sim/faults/{first}")
+    again = await visitor.client.delete(f"/_sim/faults/{first}")
     left = (await visitor.client.get("/_sim/faults")).json()["faults"]
     await visitor.client.delete("/_sim/faults")
 
     assert [(fault["times"], fault["share"]) for fault in listed] == [(1, 1.0), (None, 0.5)]
     assert len(left) == 1
+    assert (again.status_code, again.json()["reason"]) == (400, "BAD_CONTROL")
+    assert f"no fault {first} is waiting" in again.json()["message"]
     assert (await visitor.create()).status_code == 200
 
 

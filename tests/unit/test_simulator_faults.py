@@ -59,10 +59,11 @@ def test_latency_goes_with_another_fault_but_two_others_do_not_meet() -> None:
 def test_faults_are_taken_back_one_by_one_or_all() -> None:
     book = a_book(*(Fault(number, FaultKind.RATE_LIMIT) for number in (1, 2, 3)))
 
-    book.clear(2)
+    taken = [book.take_back(number) for number in (2, 2, 99)]
     left = [fault.id for fault in book.all()]
     book.clear()
 
+    assert taken == [True, False, False]
     assert left == [1, 3]
     assert book.all() == []
 

@@ -19,6 +19,7 @@ from ostler.simulator.status import Status
 
 _TEN_YEARS_S = 10 * 365 * 86_400
 _MUCH = 1_000_000_000
+SLOW_S = 60.0
 
 Seconds = Annotated[float, Field(ge=0, le=_TEN_YEARS_S)]
 Amount = Annotated[int, Field(ge=0, le=_MUCH)]
@@ -104,9 +105,15 @@ class SetApp(Body):
     id: str
     mood: AppMood = AppMood.READY
     ready_after_seconds: Seconds = 0.0
-    delay_seconds: Seconds = 0.0
+    delay_seconds: Seconds | None = None
     status: int = Field(default=200, ge=200, le=599)
     body: str = "ok"
+
+    @property
+    def delay_s(self) -> float:
+        """How long an answer takes: what is slow and not told how slow is slower than most are patient."""
+        usual = SLOW_S if self.mood is AppMood.SLOW else 0.0
+        return usual if self.delay_seconds is None else self.delay_seconds
 
 
 class TurnClock(Body):

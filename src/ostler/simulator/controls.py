@@ -108,7 +108,10 @@ def _clear_faults(cloud: Cloud, _: bodies.Nothing) -> object:
 
 
 def _clear_fault(cloud: Cloud, body: bodies.FaultId) -> object:
-    cloud.faults.clear(body.id)
+    if not cloud.faults.take_back(body.id):
+        raise bad_control(
+            message=f"id: no fault {body.id} is waiting; it may have struck as often as it should"
+        )
     return {}
 
 
@@ -175,7 +178,7 @@ def _lose_host(cloud: Cloud, body: bodies.OneInstance) -> object:
 
 
 def _set_app(cloud: Cloud, body: bodies.SetApp) -> object:
-    script = AppScript(body.mood, body.ready_after_seconds, body.delay_seconds, body.status, body.body)
+    script = AppScript(body.mood, body.ready_after_seconds, body.delay_s, body.status, body.body)
     if body.id == EVERYBODY:
         cloud.world.default_app = script
         instances = list(cloud.world.instances.values())
@@ -184,7 +187,7 @@ def _set_app(cloud: Cloud, body: bodies.SetApp) -> object:
     for instance in instances:
         instance.app = script
         cloud.world.touch(INSTANCES, instance.id)
-    return body.model_dump(by_alias=True, exclude={"id"})
+    return body.model_dump(by_alias=True, exclude={"id"}) | {"delaySeconds": body.delay_s}
 
 
 def _instance(cloud: Cloud, word: str) -> Instance:

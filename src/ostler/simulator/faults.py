@@ -120,12 +120,13 @@ class FaultBook:
         """Return what waits."""
         return list(self._faults.values())
 
-    def clear(self, fault_id: int | None = None) -> None:
-        """Take back one fault, or all."""
-        if fault_id is None:
-            self._faults.clear()
-        else:
-            self._faults.pop(fault_id, None)
+    def take_back(self, fault_id: int) -> bool:
+        """Take back one fault; tell whether it was still waiting."""
+        return self._faults.pop(fault_id, None) is not None
+
+    def clear(self) -> None:
+        """Take back all."""
+        self._faults.clear()
 
     def reseed(self, seed: int) -> None:
         """Make the shares of what follows repeatable."""

@@ -23,6 +23,7 @@ from ostler.simulator.status import Status
 
 LIST = "/gpu-instance/openapi/v1/gpu/instances"
 LIST_V2 = "/gpus/v2/instances"
+NOW = 1_785_780_950.0
 INSTANCES = 100_000
 FILTERS_V1: tuple[dict[str, str], ...] = (
     {},
@@ -51,7 +52,7 @@ CALLS = 4_000
 
 def main() -> None:
     """Measure and print."""
-    cloud = Cloud(new_world(0.0), WorldClock(time.monotonic, start=0.0, speed=0))
+    cloud = Cloud(new_world(NOW), WorldClock(time.monotonic, start=NOW, speed=0))
     began = time.perf_counter()
     seed(cloud.world, "default", INSTANCES, status=Status.RUNNING, name="seeded")
     print(f"seeding {INSTANCES} instances: {time.perf_counter() - began:.1f} s")

@@ -11,6 +11,7 @@ from ostler.simulator.durations import DAY_S, HOUR_S, Durations
 from ostler.simulator.genesis import new_world
 from ostler.simulator.instance import NEVER, Instance, Mode
 from ostler.simulator.refusal import Refusal
+from ostler.simulator.seeding import seed
 from ostler.simulator.status import Status
 from ostler.simulator.world import World
 from tests.support.simulator import EPOCH, a_simulated_instance, an_order, until
@@ -163,3 +164,21 @@ def test_a_frozen_account_loses_all_that_runs_and_pays_its_way_out() -> None:
     until(world, running, Status.RUNNING)
 
     assert not world.wallet("default").is_frozen
+
+
+@pytest.mark.parametrize(("status", "stopped_at"), [(Status.RUNNING, NEVER), (Status.EXITED, EPOCH - HOUR_S)])
+def test_what_is_seeded_has_run_for_a_day_and_was_paid_for(status: Status, stopped_at: float) -> None:
+    world = new_world(EPOCH)
+    before = world.wallet("default").balance(EPOCH)
+    (key,) = seed(world, "default", 1, status=status, name="seeded")
+    instance, entry = world.instances[key], world.ledger[key]
+    hours = 24 if status is Status.RUNNING else 23
+
+    assert (instance.created_at, instance.last_started_at) == (EPOCH - DAY_S, EPOCH - DAY_S)
+    assert instance.last_stopped_at == stopped_at
+    assert (entry.created_at, entry.seconds_at(EPOCH)) == (EPOCH - DAY_S, hours * 3_600)
+    paid_in = 31 * 24 * 35_000
+    assert world.wallet("default").balance(EPOCH) - before == paid_in - entry.cost_at(EPOCH)
+    assert entry.cost_at(EPOCH + HOUR_S) == (hours + (status is Status.RUNNING)) * 35_000
+    assert instance.release_data_at == (stopped_at + 7 * DAY_S if stopped_at else NEVER)
+    assert instance.due_at == (instance.release_data_at or None)

@@ -29,6 +29,7 @@ def create(world: World, order: Order) -> Instance:
     open_account(world, instance)
     stockroom.take(world, instance)
     admit(world, instance)
+    world.hold_back(INSTANCES, instance.id, None)
     if order.mode is Mode.MONTHLY:
         begin_term(world, instance, order.months)
     instance.fate = world.next_fate("create")
@@ -42,7 +43,6 @@ def admit(world: World, instance: Instance) -> None:
     world.put(INSTANCES, instance.id, instance)
     world.fleet(instance.account).add(instance)
     world.wallet(instance.account).instances_alive += 1
-    world.hold_back(INSTANCES, instance.id, None)
     charge(world, instance)
 
 

@@ -204,6 +204,17 @@ class TestTerms:
         assert (during, instance.mode) == (Mode.MONTHLY, Mode.ON_DEMAND)
         assert (instance.status, instance.price_per_hour) == (Status.RUNNING, 35_000)
 
+    def test_after_the_term_going_back_to_the_second_waits_for_nothing(self) -> None:
+        world = new_world(EPOCH)
+        instance = a_simulated_instance(world, Status.RUNNING, Mode.MONTHLY)
+        world.advance(EPOCH + MONTH_S + 60)
+
+        verbs.to_on_demand(world, instance)
+        verbs.start(world, instance)
+        until(world, instance, Status.RUNNING)
+
+        assert (instance.mode, instance.price_per_hour) == (Mode.ON_DEMAND, 35_000)
+
     def test_only_what_is_paid_in_advance_can_be_renewed(self) -> None:
         world = new_world(EPOCH)
         instance = a_simulated_instance(world)

@@ -46,9 +46,9 @@ class Lag:
         unseen = self._unseen.get(kind, {})
         formers: dict[str, object | None] = {}
         for key, changes in list(unseen.items()):
-            first = next((change for change in changes if change.shows_at > now), None)
-            if first is None:
-                del unseen[key]
+            unseen[key] = [change for change in changes if change.shows_at > now]
+            if unseen[key]:
+                formers[key] = unseen[key][0].former
             else:
-                formers[key] = first.former
+                del unseen[key]
         return formers

@@ -41,11 +41,13 @@ def to_monthly(world: World, instance: Instance, months: int) -> None:
 
 
 def to_on_demand(world: World, instance: Instance) -> None:
-    """Go over to paying by the second when the term ends."""
+    """Go over to paying by the second when the term ends; at once if it is over."""
     if instance.mode is not Mode.MONTHLY:
         raise unsupported_mode()
     instance.then_on_demand = True
     instance.auto_renew = False
+    if instance.is_expired(world.now):
+        goes_on(world, instance)
     world.touch(INSTANCES, instance.id)
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import uvicorn
 
 from ostler.assembly.connection import Connection, allow_most_files
+from ostler.assembly.garbage import spare_what_stays
 from ostler.assembly.parts import Parts, assembled
 from ostler.assembly.stopping import stop_signals
 from ostler.clock import SystemClock
@@ -52,6 +53,7 @@ async def run_server(settings: Settings, announce: Announce) -> None:
         if settings.is_simulated:
             cloud_url = await _simulated_cloud(settings, directory, stack)
         parts = await stack.enter_async_context(assembled(settings, directory, cloud_url))
+        spare_what_stays()
         server = Server(
             parts, settings.drain_s, lambda: announce(_started(settings, parts, listener, cloud_url))
         )

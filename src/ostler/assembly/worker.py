@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 
 from ostler.assembly.connection import allow_most_files
+from ostler.assembly.garbage import spare_what_stays
 from ostler.assembly.parts import assembled
 from ostler.assembly.server import Server, address, listening
 from ostler.assembly.stopping import stop_signals
@@ -37,6 +38,7 @@ async def run_worker(settings: Settings, announce: AnnounceWork, port: int | Non
         listener = None if port is None else stack.enter_context(listening(settings.host, port, "--port"))
         cloud_url = _cloud_url(settings)
         parts = await stack.enter_async_context(assembled(settings, directory, cloud_url, vital_signs))
+        spare_what_stays()
         if listener is None:
             with _listening_for_signals() as told_to_stop:
                 announce(Working(None, cloud_url))

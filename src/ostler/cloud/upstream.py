@@ -61,7 +61,7 @@ class JobRef:
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, which makes one three times as dear: a pass makes one for each instance
 class Upstream:
     """One look at one instance. `observed_at` is when the request began that showed it."""
 

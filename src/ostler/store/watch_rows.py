@@ -5,6 +5,7 @@ and states as words. What is to be changed is read again in full, under a lock, 
 """
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ from sqlalchemy import BigInteger, ColumnElement, Connection, and_, or_, select,
 from ostler.domain.lifecycle import State
 from ostler.domain.phases import CreatingPhase, TerminatingPhase
 from ostler.store.instances import instances
+from ostler.store.revisions import Part, read_revision
 
 
 class WatchRow(NamedTuple):
@@ -30,6 +32,14 @@ class WatchRow(NamedTuple):
     billing_mode: str  # as asked for
     placed_at_us: int | None
     version: int
+
+
+@dataclass(frozen=True, slots=True)
+class LivingRows:
+    """All rows that are not terminated, as they were at a revision."""
+
+    revision: int
+    rows: Sequence[WatchRow]
 
 
 _COLUMNS = (
@@ -50,9 +60,12 @@ _LIVING = select(*_COLUMNS).where(instances.c.state != State.TERMINATED.value)
 _MOVING = (State.STARTING.value, State.STOPPING.value, State.MIGRATING.value, State.TERMINATING.value)
 
 
-def living_rows(connection: Connection) -> list[WatchRow]:
-    """Return all rows that are not terminated."""
-    return [WatchRow._make(found) for found in connection.execute(_LIVING)]
+def living_rows(connection: Connection, known: LivingRows | None = None) -> LivingRows:
+    """Return all rows that are not terminated: what is `known`, if nothing has changed since."""
+    revision = read_revision(connection, [Part.INSTANCES])
+    if known is not None and known.revision == revision:
+        return known
+    return LivingRows(revision, [WatchRow._make(found) for found in connection.execute(_LIVING)])
 
 
 def rows_in_transition(connection: Connection, changed_since: datetime) -> list[WatchRow]:

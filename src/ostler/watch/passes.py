@@ -14,7 +14,7 @@ from ostler.cloud.lane import Lane
 from ostler.cloud.upstream import Listing
 from ostler.domain.lifecycle import State
 from ostler.engine.leader import Term
-from ostler.store.watch_rows import WatchRow, living_rows
+from ostler.store.watch_rows import LivingRows, WatchRow, living_rows
 from ostler.store.watch_state import (
     PassFacts,
     Suspicion,
@@ -62,6 +62,7 @@ class Passes:
         self._brakes = Brakes(tower)
         self._expiring = Expiring(tower)
         self._idle: Mapping[str, Fingerprint] = {}
+        self._living: LivingRows | None = None
         self._last_began_at: datetime | None = None
 
     async def make(self, term: Term, state: WatchState) -> PassFacts:
@@ -94,18 +95,22 @@ class Passes:
 
     async def hold_brakes(self, term: Term) -> None:
         """Judge the brakes although the cloud shows nothing: time and cost go on."""
-        await self._brakes.judge(term, await self._tower.database.read(living_rows))
+        living = await self._tower.database.read(lambda connection: living_rows(connection, self._living))
+        await self._brakes.judge(term, living.rows)
 
     async def _compare(self, listing: Listing) -> Seen:
         """Read the rows after the list, so that what was placed meanwhile has its row."""
-        rows, state = await self._tower.database.read(_known)
-        compared = comparison(rows, self._idle)
+        living, state = await self._tower.database.read(
+            lambda connection: (living_rows(connection, self._living), read_watch_state(connection))
+        )
+        self._living = living
+        compared = comparison(living.rows, self._idle)
         compared.seen.update(listing.unreadable)
         for start in range(0, len(listing.upstreams), _AT_A_TIME):
             compared.take(listing.upstreams[start : start + _AT_A_TIME])
             await self._tower.clock.sleep(0)
         missing = missing_rows(compared.absent(), listing.began_at - self._tower.config.settle)
-        return Seen(listing, rows, compared, missing, state)
+        return Seen(listing, living.rows, compared, missing, state)
 
     async def _is_our_account(self, term: Term, seen: Seen) -> bool:
         """A key that is not trusted yet is so once it shows an upstream that we know."""
@@ -152,7 +157,3 @@ class Passes:
         if seen.state.suspicion is not None:
             await term.write(be_calm)
         return False
-
-
-def _known(connection: Connection) -> tuple[Sequence[WatchRow], WatchState]:
-    return living_rows(connection), read_watch_state(connection)

@@ -7,6 +7,8 @@ in `status`. Rows of lists carry no connection details and often no endpoints.
 import sys
 from collections.abc import Mapping
 from datetime import datetime
+from functools import lru_cache
+from typing import TypedDict
 
 from ostler.cloud.novita import wire
 from ostler.cloud.novita.wire import Row, Unreadable
@@ -20,6 +22,7 @@ from ostler.cloud.upstream import (
     Upstream,
 )
 from ostler.domain.catalogue import BillingMode, Protocol
+from ostler.domain.money import Usd
 from ostler.domain.upstream import UpstreamState
 
 _STATES: Mapping[str, UpstreamState] = {
@@ -85,7 +88,7 @@ def listed(row: Row, began_at: datetime) -> Upstream:
 
 
 def _upstream(row: Row, began_at: datetime, ways_in: Connection | None) -> Upstream:
-    text, word, instant, price = wire.text, wire.word, wire.instant, wire.price
+    text, instant = wire.text, wire.instant
     status = wire.needed_text(row, "status")
     error = wire.inner(row, "statusError")
     return Upstream(
@@ -94,20 +97,8 @@ def _upstream(row: Row, began_at: datetime, ways_in: Connection | None) -> Upstr
         status=sys.intern(status),
         state=_STATES.get(status, UpstreamState.UNKNOWN),
         observed_at=began_at,
-        region_id=word(row, "clusterId"),
-        region_name=word(row, "clusterName"),
-        product_id=word(row, "productId"),
-        product_name=word(row, "productName"),
-        image=word(row, "imageUrl"),
-        registry_auth_id=word(row, "imageAuthId"),
-        gpus=wire.count(row, "gpuNum"),
-        rootfs_gb=wire.count(row, "rootfsSize"),
         endpoints=_endpoints(row),
         connection=ways_in,
-        billing_mode=_MODES.get(text(row, "billingMode")),
-        price_per_gpu_hour=price(row, "instancePrice"),
-        disk_price_per_gb_day=price(row, "localStoragePrice"),
-        stopped_disk_price_per_gb_day=price(row, "exitedLocalStoragePrice"),
         created_at=instant(row, "createdAt"),
         started_at=instant(row, "lastStartedAt"),
         stopped_at=instant(row, "lastStoppedAt"),
@@ -119,6 +110,67 @@ def _upstream(row: Row, began_at: datetime, ways_in: Connection | None) -> Upstr
         error_code=text(error, "state"),
         error_message=text(error, "message"),
         jobs=_job_refs(row),
+        **_rented(row),
+    )
+
+
+class _Rented(TypedDict):
+    """What was rented; a fleet has many instances and few of these."""
+
+    region_id: str
+    region_name: str
+    product_id: str
+    product_name: str
+    image: str
+    registry_auth_id: str
+    gpus: int
+    rootfs_gb: int
+    billing_mode: BillingMode | None
+    price_per_gpu_hour: Usd | None
+    disk_price_per_gb_day: Usd | None
+    stopped_disk_price_per_gb_day: Usd | None
+
+
+_RENTED = (
+    *(
+        "clusterId",
+        "clusterName",
+        "productId",
+        "productName",
+        "imageUrl",
+        "imageAuthId",
+        "gpuNum",
+        "rootfsSize",
+    ),
+    *("billingMode", "instancePrice", "localStoragePrice", "exitedLocalStoragePrice"),
+)
+
+
+def _rented(row: Row) -> _Rented:
+    values = tuple(map(row.get, _RENTED))
+    try:
+        return _rented_as(values)
+    except TypeError:  # a value that cannot be remembered is none that can be read
+        return _rented_as.__wrapped__(values)
+
+
+@lru_cache(maxsize=4096)
+def _rented_as(values: tuple[object, ...]) -> _Rented:
+    row = dict(zip(_RENTED, values, strict=True))
+    text, price = wire.text, wire.price
+    return _Rented(
+        region_id=text(row, "clusterId"),
+        region_name=text(row, "clusterName"),
+        product_id=text(row, "productId"),
+        product_name=text(row, "productName"),
+        image=text(row, "imageUrl"),
+        registry_auth_id=text(row, "imageAuthId"),
+        gpus=wire.count(row, "gpuNum"),
+        rootfs_gb=wire.count(row, "rootfsSize"),
+        billing_mode=_MODES.get(text(row, "billingMode")),
+        price_per_gpu_hour=price(row, "instancePrice"),
+        disk_price_per_gb_day=price(row, "localStoragePrice"),
+        stopped_disk_price_per_gb_day=price(row, "exitedLocalStoragePrice"),
     )
 
 

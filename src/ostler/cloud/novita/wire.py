@@ -6,7 +6,6 @@ shows the value unless it may be a secret.
 """
 
 import re
-import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -90,11 +89,6 @@ def text(row: Row, key: str) -> str:
     if type(value) is int:
         return str(value)
     raise unreadable(key, value)
-
-
-def word(row: Row, key: str) -> str:
-    """Return a string that many rows share, kept in memory once."""
-    return sys.intern(text(row, key))
 
 
 def needed_text(row: Row, key: str) -> str:

@@ -42,17 +42,19 @@ class Settings(FleetSettings, BaseSettings):
     admin_key: SendableKey | None = Field(
         None,
         alias="OSTLER_ADMIN_KEY",
+        min_length=16,
         description="key of the administrator; else made once, kept in the data directory",
     )
     secret_key: SecretStr | None = Field(
         None,
         alias="OSTLER_SECRET_KEY",
+        min_length=16,
         description="encrypts secrets at rest; else made once, kept in the data directory",
     )
     former_secret_keys: SecretStr | None = Field(
         None,
         alias="OSTLER_SECRET_KEY_PREVIOUS",
-        description="former secret keys, with commas between; needed until `ostler doctor` says otherwise",
+        description="former secret keys, of any length, commas between, until `ostler doctor` says otherwise",
     )
     # behind the keys, because what it allows depends on them
     host: str = Field("127.0.0.1", alias="HOST", min_length=1, description="address to listen on")

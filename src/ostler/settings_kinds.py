@@ -13,8 +13,15 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, SecretStr
 
 
+def _filled(secret: SecretStr) -> SecretStr:
+    if not secret.get_secret_value():  # of white space alone, which is taken away before
+        msg = "must be a text that is not empty"
+        raise ValueError(msg)
+    return secret
+
+
 def _sendable(key: SecretStr) -> SecretStr:
-    text = key.get_secret_value()
+    text = _filled(key).get_secret_value()
     if not (text.isascii() and text.isprintable()) or " " in text:
         msg = "must be printable ASCII without spaces"
         raise ValueError(msg)
@@ -22,7 +29,7 @@ def _sendable(key: SecretStr) -> SecretStr:
 
 
 def _able_to_sign(secret: SecretStr) -> SecretStr:
-    text = secret.get_secret_value()
+    text = _filled(secret).get_secret_value()
     if text.startswith("whsec_") and not _is_base64(text.removeprefix("whsec_")):
         msg = "must be base64 behind whsec_"
         raise ValueError(msg)

@@ -63,6 +63,13 @@ async def test_what_is_no_bearer_key_is_turned_away(value: str) -> None:
     assert await asked(a_porch(OpenClock()), authorization=value) == 401
 
 
+@pytest.mark.parametrize("value", ["Bearer", "Bearer ", "bearer \t"])
+async def test_no_key_is_no_key_even_where_the_administrators_is_none(value: str) -> None:
+    porch = a_porch(OpenClock(), admin_key="")
+    assert await asked(porch, authorization=value) == 401
+    assert await porch.gate.holder_of(value.removeprefix("Bearer")) is None
+
+
 async def test_a_session_is_good_until_its_end() -> None:
     clock = OpenClock()
     porch = a_porch(clock)

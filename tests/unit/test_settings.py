@@ -99,6 +99,35 @@ def test_a_key_that_no_header_can_carry_is_refused(
     assert "printable ASCII" in told[variable]
 
 
+@pytest.mark.parametrize("variable", ["OSTLER_ADMIN_KEY", "OSTLER_SECRET_KEY"])
+@pytest.mark.parametrize("key", [" ", "k", "fifteen-letters"])
+def test_a_key_that_could_be_guessed_opens_nothing(
+    variable: str, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = {"OSTLER_ADMIN_KEY": "a-key-that-was-chosen", "OSTLER_SECRET_KEY": "a-secret-that-was-chosen"}
+    told = wrong_variables(monkeypatch, HOST="0.0.0.0", **(both | {variable: key}))  # noqa: S104 -- refused
+    rules = {
+        f"{variable}=***: must be a text {rule}"
+        for rule in ("that is not empty", "of at least 16 characters")
+    }
+    assert told.keys() == {variable}
+    assert told[variable] in rules
+
+
+@pytest.mark.parametrize("variable", ["NOVITA_API_KEY", "WEBHOOK_SECRET"])
+def test_a_secret_of_white_space_alone_is_none(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = wrong_variables(monkeypatch, **{variable: " \t"})
+    assert told == {variable: f"{variable}=***: must be a text that is not empty"}
+
+
+def test_a_former_key_may_be_as_short_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OSTLER_SECRET_KEY", "a-secret-that-was-chosen")
+    monkeypatch.setenv("OSTLER_SECRET_KEY_PREVIOUS", "k")
+    former = load_settings().former_secret_keys
+    assert former is not None
+    assert former.get_secret_value() == "k"
+
+
 def test_a_file_of_settings_that_is_no_text_is_told(tmp_path: Path) -> None:
     (tmp_path / ".env").write_bytes(b"PORT=\xff\xfe")
     with pytest.raises(SettingsError, match=r"\.env=.*readable text"):

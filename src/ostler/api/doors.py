@@ -99,7 +99,8 @@ class Gate:
         return bool(authority) and authority == headers.get("host")
 
     async def _by_key(self, key: str) -> Pass | None:
-        return await self.book.by_key(digest_of(key.strip()))
+        token = key.strip()
+        return await self.book.by_key(digest_of(token)) if token else None
 
     def _loopback_caller(self, headers: Headers) -> Admission | TurnedAway:
         if not _LOOPBACK_HOST.fullmatch(headers.get("host", "")):

@@ -1,6 +1,7 @@
 """Waiting for an instance over HTTP: it is so, it is not so in time, it can no longer become so."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent import futures
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -42,6 +43,29 @@ def test_a_change_wakes_all_who_wait_and_shows_what_is_new(home: Home) -> None:
     assert {frozenset(each) for each in found} == {frozenset(home.looked(instance_id))}
 
 
+_CHANGES: dict[str, Callable[[int], Details]] = {
+    "name": lambda number: {"name": f"demo-{number}"},
+    "ttlSeconds": lambda number: {"ttlSeconds": 90_000 + number},
+    "labels": lambda number: {"labels": {"round": str(number)}},
+}
+
+
+@pytest.mark.parametrize("what", [*_CHANGES, "last-used"])
+def test_what_people_change_wakes_who_waits(home: Home, what: str) -> None:
+    instance_id = home.running()
+    with ThreadPoolExecutor() as pool:
+        waiting = pool.submit(wait, home, instance_id, "changed")
+        for number in range(50):  # the first may come before anybody waits
+            if what in _CHANGES:
+                answer = home.api.patch(f"/api/instances/{instance_id}", json=_CHANGES[what](number))
+            else:
+                answer = home.api.put(f"/api/instances/{instance_id}/last-used")
+            assert answer.status_code == 200, answer.text
+            if futures.wait([waiting], timeout=0.2).done:
+                break
+    assert waiting.result()["waited"] == "reached"
+
+
 def test_what_does_not_come_in_time_is_a_timeout_with_the_state_as_it_is(home: Home) -> None:
     instance_id = home.running()
     found = wait(home, instance_id, "exited", 0.2)
@@ -55,6 +79,8 @@ def test_what_can_no_longer_be_is_told_at_once(home: Home) -> None:
     assert wait(home, instance_id, "running")["waited"] == "impossible"
     home.asked(instance_id, "delete")
     assert wait(home, instance_id, "exited")["waited"] == "impossible"
+    wait(home, instance_id, "terminated")
+    assert wait(home, instance_id, "changed")["waited"] == "impossible"
 
 
 def test_a_failure_ends_the_waiting_for_ready(home: Home) -> None:

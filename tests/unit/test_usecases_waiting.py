@@ -11,6 +11,7 @@ from ostler.domain.spec import OnReclaim
 from ostler.store.instances import InstanceRow
 from ostler.usecases.waiting import Waited, WaitFor, verdict_of
 from tests.support.builders import a_spec, an_instance
+from tests.support.cloud import EPOCH
 
 _GOES_ON = None
 _IS_SO = Waited.REACHED
@@ -59,8 +60,19 @@ def test_what_was_taken_back_is_waited_for_as_long_as_it_comes_back(
     assert _verdict(reclaimed, WaitFor.READY) is expected
 
 
-def test_a_change_is_what_the_time_line_or_the_phase_shows() -> None:
+def test_nothing_more_is_waited_for_of_what_is_gone() -> None:
+    gone = InstanceRow(an_instance(State.TERMINATED))
+    assert verdict_of(gone, gone, WaitFor.CHANGED) is _NEVER
+    assert verdict_of(InstanceRow(an_instance(State.TERMINATING)), gone, WaitFor.CHANGED) is _IS_SO
+
+
+def test_a_change_is_anything_that_is_told_but_when_it_was_seen() -> None:
     first = InstanceRow(an_instance(State.STARTING), sequence=3)
+    seen_again = replace(first.instance, observed_at=EPOCH, version=7)
+    assert verdict_of(first, replace(first, instance=seen_again), WaitFor.CHANGED) is None
+    assert verdict_of(first, replace(first, last_used_at=EPOCH), WaitFor.CHANGED) is _IS_SO
+    word = replace(first.instance, upstream_word="pulling")
+    assert verdict_of(first, replace(first, instance=word), WaitFor.CHANGED) is _IS_SO
     assert verdict_of(first, replace(first, changed_at=None), WaitFor.CHANGED) is None
     assert verdict_of(first, replace(first, sequence=4), WaitFor.CHANGED) is _IS_SO
     assert verdict_of(first, replace(first, instance=an_instance()), WaitFor.CHANGED) is _IS_SO

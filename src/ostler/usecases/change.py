@@ -12,9 +12,10 @@ from ostler.domain.instance import Change
 from ostler.domain.patch_requests import PatchRequest, patched
 from ostler.store.database import Database
 from ostler.store.instances import InstanceRow, find_instance, mark_used
+from ostler.store.signals import announce
 from ostler.usecases.asking import Asker, Target, resolved, visible
 from ostler.usecases.audit import write_signed
-from ostler.usecases.record import Occasion, Recorder
+from ostler.usecases.record import Occasion, Recorder, topic_of
 
 
 class ChangeInstance:
@@ -48,6 +49,7 @@ class ChangeInstance:
         def work(connection: Connection) -> datetime:
             visible(connection, instance_id, asker)
             mark_used(connection, instance_id, used_at)
+            announce(connection, topic_of(instance_id))
             row = find_instance(connection, instance_id)
             assert row is not None, instance_id
             return row.last_used_at or used_at

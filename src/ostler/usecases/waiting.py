@@ -6,10 +6,11 @@ signal, and tells everybody. Signals that may have been lost are made up for by 
 """
 
 import asyncio
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import assert_never
+from typing import TypeGuard, assert_never
 
 from ostler.clock import Clock
 from ostler.domain.instance import USABLE_STATES, Instance
@@ -29,7 +30,7 @@ class WaitFor(StrEnum):
     RUNNING = "running"
     EXITED = "exited"
     TERMINATED = "terminated"
-    CHANGED = "changed"  # anything that its time line or phase shows
+    CHANGED = "changed"  # anything that is told of it but its age and cost
 
 
 class Waited(StrEnum):
@@ -135,16 +136,24 @@ class Waiting:
 
 async def _newer(post: _Post, row: InstanceRow, left_s: float) -> InstanceRow:
     """Return the row as soon as it is newer than the given one; the same one when the time is over."""
-    latest = post.latest
-    if latest is not None and latest.instance.version > row.instance.version:
-        return latest
+    if _is_newer(post.latest, row):
+        return post.latest
     if post.news is None:
         post.news = asyncio.get_running_loop().create_future()
     done, _ = await asyncio.wait({post.news}, timeout=left_s)
     for news in done:
         news.result()
-    latest = post.latest
-    return latest if latest is not None and latest.instance.version > row.instance.version else row
+    return post.latest if _is_newer(post.latest, row) else row
+
+
+def _is_newer(latest: InstanceRow | None, row: InstanceRow) -> TypeGuard[InstanceRow]:
+    return latest is not None and edition_of(latest) > edition_of(row)
+
+
+def edition_of(row: InstanceRow) -> tuple[int, float]:
+    """Return what only grows, and does when a row was written: a mark of use leaves the version as it is."""
+    used_at = row.last_used_at
+    return row.instance.version, -math.inf if used_at is None else used_at.timestamp()
 
 
 def _tell(post: _Post, error: StoreUnavailable | None) -> None:
@@ -173,7 +182,8 @@ def verdict_of(first: InstanceRow, now: InstanceRow, wait_for: WaitFor) -> Waite
         case WaitFor.TERMINATED:
             return _verdict(is_so=instance.state is State.TERMINATED, is_possible=True)
         case WaitFor.CHANGED:
-            return _verdict(is_so=_shown(now) != _shown(first), is_possible=True)
+            is_possible = instance.state is not State.TERMINATED  # nothing is done any more to what is gone
+            return _verdict(is_so=_shown(now) != _shown(first), is_possible=is_possible)
     assert_never(wait_for)
 
 
@@ -194,5 +204,8 @@ def _may_become_usable(instance: Instance) -> bool:
     return instance.state is not State.EXITED or comes_back
 
 
-def _shown(row: InstanceRow) -> tuple[int, State, object]:
-    return (row.sequence, row.instance.state, row.instance.phase)
+def _shown(row: InstanceRow) -> tuple[object, ...]:
+    instance = row.instance
+    of_cloud = (row.placement, instance.upstream_word, instance.reclaim_at, instance.error)
+    of_owner = (instance.name, instance.spec, row.last_used_at)
+    return (row.sequence, instance.state, instance.phase, *of_cloud, *of_owner)

@@ -11,7 +11,7 @@ from ostler.api.exchange import ExchangeOf
 from ostler.api.model import Question
 from ostler.api.routes.instance_answers import InstanceDetails, details_of
 from ostler.usecases.asking import ById
-from ostler.usecases.waiting import WaitFor
+from ostler.usecases.waiting import WaitFor, edition_of
 
 
 class WaitQuestion(Question):
@@ -36,5 +36,5 @@ async def waited(
 
     if not result.is_news:
         return await drawn()
-    key = f"{on.asker} {instance_id} {result.row.instance.version} {result.waited}"
+    key = f"{on.asker} {instance_id} {edition_of(result.row)} {result.waited}"
     return Response((await on.instances.news.get(key, written)).value, media_type="application/json")

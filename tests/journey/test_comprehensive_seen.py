@@ -27,6 +27,7 @@ class Known:
         self.watch = watch
         self.now = Picture()
         self.asked: list[timedelta] = []
+        self.renewals = 0
 
     def picture(self) -> Picture:
         return self.now
@@ -36,8 +37,12 @@ class Known:
 
     async def request_pass(self, wait_at_most: timedelta, /) -> bool:
         self.asked.append(wait_at_most)
+        await self.watch.tower.clock.sleep(1)
         await self.look()
         return True
+
+    def renew(self) -> None:
+        self.renewals += 1
 
     async def look(self) -> None:
         """Make a pass, and know of it."""
@@ -143,3 +148,14 @@ async def test_the_cloud_is_waited_for_when_that_is_wished_or_nothing_was_ever_s
         wished = await scene.survey(sync=True)
     assert scene.known.asked == [timedelta(seconds=2), timedelta(seconds=10)]
     assert (blind.is_synced, after.is_synced, wished.is_synced) == (None, None, True)
+    assert scene.known.renewals == 1  # where nobody waits for a look
+
+
+async def test_what_was_waited_for_is_as_old_as_it_is_in_the_end() -> None:
+    async with a_watch() as watch:
+        scene = Scene(watch)
+        await scene.running()
+        began_at = watch.tower.clock.now()
+        wished = await scene.survey(sync=True)
+    assert wished.fleet.picture.taken_at is not None
+    assert began_at + timedelta(seconds=1) <= wished.fleet.picture.taken_at <= wished.at

@@ -5,14 +5,16 @@ import contextlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
+from ostler.api.routes.instance_answers import summary_of
 from ostler.domain.lifecycle import State
 from ostler.usecases.asking import ById
 from ostler.usecases.listing import ListWish
-from ostler.usecases.reading import STALE_AFTER, Reading
+from ostler.usecases.picture import STALE_AFTER
+from ostler.usecases.reading import Reading
 from ostler.usecases.row_views import DETAILS, STATES, RowViews
 from ostler.watch.account import Account
 from ostler.watch.standing import WatchStanding
@@ -76,6 +78,53 @@ async def test_between_rare_passes_each_read_of_what_is_old_has_it_renewed_behin
             assert details.age is not None
             ages.append(details.age)
     assert max(ages[1:]) <= STALE_AFTER + _LONGEST_PASS
+
+
+async def listed(reading: Reading, wish: ListWish) -> datetime | None:
+    """Return when the only instance of a list was last confirmed, as the list shows it."""
+    found = await reading.page(wish)
+    assert found.page is not None
+    return summary_of(found.page.instances[0], found.picture).observed_at
+
+
+async def test_between_rare_passes_reads_of_old_lists_share_one_more_pass() -> None:
+    async with an_installation() as home, watched(home, timedelta(seconds=300)) as (process, standing):
+        await running(process)
+        reading = Reading(process.database, process.recorder, process.clock, standing.picture, standing.renew)
+        ages, passes = [], set()
+        known = await reading.heading(ListWish())
+        for _ in range(900):
+            await process.clock.sleep(1)
+            if not reading.is_page_as_it_was(known):  # what is remembered has it renewed as well
+                known = await reading.heading(ListWish())
+            observed_at = await listed(reading, ListWish())
+            assert observed_at is not None
+            ages.append(process.clock.now() - observed_at)
+            passes.add(standing.picture())
+    assert max(ages[1:]) <= STALE_AFTER + _LONGEST_PASS
+    assert 25 <= len(passes) <= 32
+
+
+async def test_nobody_asks_for_the_pass_that_is_under_way_anyhow() -> None:
+    async with an_installation() as home, watched(home, STALE_AFTER) as (process, standing):
+        await running(process)
+        reading = Reading(process.database, process.recorder, process.clock, standing.picture, standing.renew)
+        for _ in range(6000):
+            await process.clock.sleep(0.05)
+            await reading.heading(ListWish())
+    assert standing.known.asked == 0
+
+
+async def test_a_list_shows_a_look_at_one_that_is_newer_than_the_pass() -> None:
+    async with an_installation() as home, watched(home, timedelta(seconds=300)) as (process, standing):
+        instance_id = await running(process)
+        reading = Reading(process.database, process.recorder, process.clock, standing.picture)
+        await reading.details(ById(instance_id), SOMEBODY)
+        tag = (await reading.heading(ListWish())).tag
+        await process.clock.sleep(10)
+        details = await reading.details(ById(instance_id), SOMEBODY)
+        assert await listed(reading, ListWish()) == details.observed_at
+        assert (await reading.heading(ListWish())).tag != tag
 
 
 async def test_while_the_cloud_is_down_the_age_grows_and_is_told() -> None:

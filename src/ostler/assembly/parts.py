@@ -150,7 +150,8 @@ def _secrets(settings: Settings, directory: DataDirectory, admin: AdminKey) -> I
 def _instances(settings: Settings, core: Core, news: News, watch: Watch, clock: Clock) -> InstanceBacking:
     health = default_health(settings)
     startup_timeout = timedelta(milliseconds=settings.startup_max_wait_ms)
-    reading = Reading(core.database, core.recorder, clock, watch.standing.picture)
+    standing = watch.standing
+    reading = Reading(core.database, core.recorder, clock, standing.picture, standing.renew)
     return InstanceBacking(
         create=Create(core.database, core.recorder, core.planner, clock, core.minting),
         verbs=core.verbs,

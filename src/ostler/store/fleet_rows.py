@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, RowMapping, select
+from sqlalchemy import Connection, RowMapping
 
 from ostler.domain.lifecycle import State
 from ostler.domain.upstream import UpstreamState
-from ostler.store.instance_lists import SHOWN, Summary, summary_row
+from ostler.store.instance_lists import Summary, summaries, summary_row
 from ostler.store.instances import instances
 from ostler.store.looks import looks
 from ostler.store.operations import operations
@@ -26,7 +26,6 @@ class FleetRow:
     upstream_state: UpstreamState | None  # as last believed
     asked_at: datetime | None
     look: str | None  # its content
-    looked_at: datetime | None
 
 
 def living_fleet(connection: Connection, project: str | None = None) -> Sequence[FleetRow]:
@@ -36,16 +35,11 @@ def living_fleet(connection: Connection, project: str | None = None) -> Sequence
 
 
 _FLEET = (
-    select(
-        *SHOWN,
+    summaries(
         instances.c.upstream_state,
         instances.c.command,
         looks.c.content.label("look"),
-        looks.c.observed_at.label("looked_at"),
         operations.c.opened_at,
-    )
-    .outerjoin(
-        looks, (looks.c.instance_id == instances.c.id) & (looks.c.upstream_id == instances.c.upstream_id)
     )
     .outerjoin(operations, (operations.c.instance_id == instances.c.id) & operations.c.outcome.is_(None))
     .where(instances.c.state != State.TERMINATED.value)
@@ -62,5 +56,4 @@ def _fleet_row(found: RowMapping) -> FleetRow:
         upstream_state=None if word is None else UpstreamState(word),
         asked_at=max(asked, default=None),
         look=found["look"],
-        looked_at=found["looked_at"],
     )

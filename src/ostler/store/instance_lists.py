@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, func, select
+from sqlalchemy import ColumnElement, Connection, RowMapping, Select, func, select
 
 from ostler.domain.catalogue import BillingMode
 from ostler.domain.failures import Failure
@@ -17,6 +17,7 @@ from ostler.domain.money import Usd
 from ostler.domain.phases import StopReason
 from ostler.store.instances import instances
 from ostler.store.labels import has_label
+from ostler.store.looks import looks
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,18 +65,26 @@ class Summary:
     first_ready_at: datetime | None
     last_used_at: datetime | None
     observed_at: datetime | None
+    looked_at: datetime | None  # at its present upstream alone, which moves no row
     stop_reason: StopReason | None
     error: Failure | None
 
 
 def list_summaries(connection: Connection, wanted: InstanceFilter, page: PageWish) -> Sequence[Summary]:
     """Return one page, newest first."""
-    query = select(*SHOWN).where(*_conditions(wanted)).order_by(instances.c.id.desc()).limit(page.limit)
+    query = summaries().where(*_conditions(wanted)).order_by(instances.c.id.desc()).limit(page.limit)
     if page.after_id is not None:
         query = query.where(instances.c.id < page.after_id)
     else:
         query = query.offset(page.offset)
     return [summary_row(found) for found in connection.execute(query).mappings()]
+
+
+def summaries(*more: ColumnElement[object]) -> Select[object]:
+    """Return the query of what `summary_row` reads, and more columns of the instances and their looks."""
+    is_its_own = (looks.c.instance_id == instances.c.id) & (looks.c.upstream_id == instances.c.upstream_id)
+    looked_at = looks.c.observed_at.label("looked_at")
+    return select(*_SHOWN, looked_at, *more).select_from(instances).outerjoin(looks, is_its_own)
 
 
 def count_instances(connection: Connection, wanted: InstanceFilter) -> int:
@@ -104,7 +113,7 @@ _PLAIN = (
     ),
     *("last_used_at", "observed_at", "error"),
 )
-SHOWN = tuple(
+_SHOWN = tuple(
     instances.c[name] for name in (*_PLAIN, "state", "billing_mode", "price_units_per_hour", "stop_reason")
 )
 
@@ -125,7 +134,7 @@ def _conditions(wanted: InstanceFilter) -> list[ColumnElement[bool]]:
 def summary_row(found: RowMapping) -> Summary:
     units, reason = found["price_units_per_hour"], found["stop_reason"]
     return Summary(
-        **{name: found[name] for name in _PLAIN},
+        **{name: found[name] for name in (*_PLAIN, "looked_at")},
         state=State(found["state"]),
         billing_mode=BillingMode(found["billing_mode"]),
         price_per_hour=None if units is None else Usd(units),

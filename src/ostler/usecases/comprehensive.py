@@ -51,6 +51,10 @@ class Watching(Protocol):
         """Have a pass made now; False: it did not come in time."""
         ...
 
+    def renew(self) -> None:
+        """Have what was seen seen anew behind the reader's back, where it is old."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Member:
@@ -80,6 +84,7 @@ class Survey:
     """One answer, and where its time went; what was kept cost none."""
 
     fleet: Fleet
+    at: datetime  # when it was drawn, after all waiting
     is_synced: bool | None  # None: nobody wished for a look
     total_s: float
     cloud_s: float
@@ -116,6 +121,7 @@ class Comprehensive:
         fleet, ended = kept.value, self._clock.monotonic()
         return Survey(
             fleet=fleet,
+            at=self._clock.now(),
             is_synced=is_synced if sync else None,
             total_s=ended - began,
             cloud_s=looked - began,
@@ -129,6 +135,7 @@ class Comprehensive:
             return await self._watching.request_pass(_PATIENCE)
         if self._watching.is_blind():
             return await self._watching.request_pass(_FIRST_PATIENCE)
+        self._watching.renew()
         return False
 
     async def _merged(self, project: str | None) -> Fleet:
@@ -156,7 +163,7 @@ def merged(row: FleetRow, picture: Picture, rivals: Collection[str]) -> Member:
     summary = row.summary
     ours = OurWord(summary.state, row.asked_at)
     observed_at = picture.observed_at(
-        summary.upstream_id, summary.placed_at, summary.observed_at, row.looked_at
+        summary.upstream_id, summary.placed_at, summary.observed_at, summary.looked_at
     )
     clouds = None
     if row.upstream_state is not None and summary.upstream_id is not None:

@@ -37,7 +37,8 @@ class ListWish:
     @property
     def parts(self) -> tuple[Part, ...]:
         """What the list is drawn from."""
-        return (Part.INSTANCES,) if self.source is ListSource.LOCAL else (Part.INSTANCES, Part.SIGHTINGS)
+        own = (Part.INSTANCES, Part.LOOKS)
+        return own if self.source is ListSource.LOCAL else (*own, Part.SIGHTINGS)
 
 
 @dataclass(frozen=True, slots=True)

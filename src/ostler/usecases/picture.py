@@ -6,7 +6,7 @@ equal for whoever knows of the same pass. Made by whoever follows the watcher, r
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,7 @@ class Picture:
         return max((at for at in (*looked_at, shown_at) if at is not None), default=None)
 
 
+STALE_AFTER = timedelta(seconds=30)  # what was confirmed longer ago is to be confirmed anew
 PictureNow = Callable[[], Picture]  # the last one that this process knows of
 
 

@@ -34,11 +34,10 @@ from ostler.usecases.details import Passwords, last_look, last_passwords
 from ostler.usecases.listing import Listed, ListWish, listed
 from ostler.usecases.lookups import Lookups
 from ostler.usecases.operation_view import OperationView, viewed
-from ostler.usecases.picture import Picture, PictureNow, no_picture
+from ostler.usecases.picture import STALE_AFTER, Picture, PictureNow, no_picture
 from ostler.usecases.record import Occasion, Recorder
 from ostler.usecases.tags import tag_of
 
-STALE_AFTER = timedelta(seconds=30)
 _NO_TIME = timedelta(0)
 
 
@@ -97,7 +96,7 @@ class ListPage:
 
 
 class Reading:
-    """Reads instances. `picture` is what the watcher last saw of the whole account."""
+    """Reads instances. `picture` is what the watcher last saw of the account; `renew` has it look anew."""
 
     def __init__(
         self,
@@ -105,12 +104,14 @@ class Reading:
         recorder: Recorder,
         clock: Clock,
         picture: PictureNow = no_picture,
+        renew: Callable[[], None] = lambda: None,
     ) -> None:
         self._database = database
         self._stamps = database.stamps
         self._recorder = recorder
         self._clock = clock
         self._picture = picture
+        self._renew = renew
         self.list_lookups, self.details_lookups = Lookups(), Lookups()
         self._asking: set[asyncio.Task[None]] = set()
         self._asked_at: dict[str, datetime] = {}  # when a look was last asked for; thinned as it is used
@@ -246,6 +247,8 @@ class Reading:
         taken_at = picture.taken_at
         is_fresh = taken_at is not None and self._clock.now() - taken_at < STALE_AFTER
         self.list_lookups.count(is_fresh=is_fresh)
+        if not is_fresh:
+            self._renew()
 
     def _ask_if_stale(self, details: Details, now: datetime) -> None:
         """Have what is old looked at anew, behind the reader's back: he waits for no write."""

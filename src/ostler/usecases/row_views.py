@@ -15,8 +15,8 @@ from ostler.store.database import Database
 from ostler.store.revisions import Part, read_revision
 from ostler.store.row_ages import RowAge, row_ages
 from ostler.usecases.lookups import Lookups
-from ostler.usecases.picture import Picture, PictureNow
-from ostler.usecases.reading import STALE_AFTER, Reading
+from ostler.usecases.picture import STALE_AFTER, Picture, PictureNow
+from ostler.usecases.reading import Reading
 
 STATES = "instanceStates"
 DETAILS = "instanceDetails"

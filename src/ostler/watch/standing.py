@@ -5,6 +5,8 @@ metrics, for the age of what readers see; and the way to ask for a pass and wait
 """
 
 import asyncio
+import contextlib
+import math
 from datetime import timedelta
 
 import structlog
@@ -14,10 +16,12 @@ from ostler.engine.bell import Bell
 from ostler.store.database import Database, StoreUnavailable
 from ostler.store.watch_state import TOPIC, Suspicion, WatchState, ask_for_pass, read_watch_state
 from ostler.usecases.health import Finding, Standing
-from ostler.usecases.picture import Picture
+from ostler.usecases.picture import STALE_AFTER, Picture
 from ostler.watch.tower import WatchConfig
 
 _POLL_S = 5.0
+_MARGIN = timedelta(seconds=1)  # for a pass to begin, and to be heard of
+_NO_TIME = timedelta(0)
 _LATE_FACTOR = 3  # of the slow interval: then the watcher has fallen behind
 _log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
 
@@ -34,6 +38,8 @@ class WatchStanding:
         self._began_at = clock.now()
         self.known = WatchState()
         self._picture = Picture()
+        self._renewal: asyncio.Task[None] | None = None
+        self._renewed_at = -math.inf
 
     async def run(self) -> None:
         """Follow the row, for ever."""
@@ -108,6 +114,21 @@ class WatchStanding:
                 return False
             await self._next(left_s)
         return True
+
+    def renew(self) -> None:
+        """Have a pass made soon when the picture is old, unless that was asked for; waits for nothing."""
+        now, lag = self._clock.monotonic(), self.lag()
+        if lag is None or lag < STALE_AFTER or now - self._renewed_at < STALE_AFTER.total_seconds():
+            return
+        took = _NO_TIME if self.known.last_pass is None else self.known.last_pass.took
+        if self._config.slow <= lag < self._config.slow + took + _MARGIN:
+            return  # the watcher is at it
+        self._renewed_at = now
+        self._renewal = asyncio.create_task(self._ask(), name="ask for a pass")
+
+    async def _ask(self) -> None:
+        with contextlib.suppress(StoreUnavailable):  # a later read asks again
+            await self._database.write(ask_for_pass)
 
     async def _next(self, at_most_s: float) -> None:
         news = asyncio.get_running_loop().create_future()

@@ -29,6 +29,7 @@ from ostler.watch.unattended import Unattended
 NAME = "watcher"  # of the lead
 _FAST_FOR = timedelta(hours=1)  # what has been on its way for longer is looked at as slowly as the rest
 _LEAST_PAUSE_S = 0.5
+_MOST_IN_HASTE = 2  # passes that fail, until those who ask for one have the pace of all
 _log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
 
 
@@ -99,7 +100,8 @@ class _Watch:
             self._slow_at = began + config.slow.total_seconds()
             await self._unattended.ask(self._term)
             is_done = await self._pass(state)
-            self._has_moved = self._has_moved or (state.asked > state.served and not is_done)
+            is_worth_another = self._failures < _MOST_IN_HASTE and not is_done
+            self._has_moved = self._has_moved or (state.asked > state.served and is_worth_another)
         elif moving and self._account.is_trusted(state):
             await self._look_at(moving)
         self._has_moved = self._has_moved or bool(moving)

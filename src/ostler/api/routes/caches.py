@@ -15,7 +15,7 @@ from ostler.api.model import Answer, Question
 from ostler.api.problems import Problem, RequestRefused
 from ostler.cloud.caches import Caches, CacheStats, CacheView
 from ostler.domain.fields import cut
-from ostler.usecases.reading import STALE_AFTER
+from ostler.usecases.picture import STALE_AFTER
 from ostler.usecases.row_views import DETAILS, ROW_VIEWS, STATES, ViewStats
 
 router = APIRouter(prefix="/api/cache", tags=["caches"])

@@ -95,8 +95,7 @@ async def comprehensive(
     on: Exchange, question: Annotated[SurveyQuestion, Query()], merging: WithComprehensive
 ) -> ComprehensiveAnswer:
     survey = await merging.survey(on.asker, sync=question.sync_local_state)
-    now = on.occasion.at
-    picture = survey.fleet.picture
+    now, picture = survey.at, survey.fleet.picture
     instances = [_member(each, picture, now) for each in survey.fleet.members]
     if question.include_novita_only:
         instances += [_stranger(each, picture, now) for each in survey.fleet.strangers]

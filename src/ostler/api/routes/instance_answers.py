@@ -170,7 +170,9 @@ def summary_of(found: Summary, picture: Picture) -> InstanceSummary:
         ready_at=found.ready_at,
         first_ready_at=found.first_ready_at,
         last_used_at=found.last_used_at,
-        observed_at=picture.observed_at(found.upstream_id, found.placed_at, found.observed_at),
+        observed_at=picture.observed_at(
+            found.upstream_id, found.placed_at, found.observed_at, found.looked_at
+        ),
         stop_reason=found.stop_reason,
         error=error_of(found.error),
     )

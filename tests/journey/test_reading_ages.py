@@ -21,7 +21,7 @@ from ostler.watch.standing import WatchStanding
 from ostler.watch.watcher import Watcher
 from tests.support.core import SOMEBODY, Installation, Ostler, a_wish, an_installation
 from tests.support.simulator import server_error
-from tests.support.watching import CONFIG, DIGEST, a_tower, led
+from tests.support.watching import CONFIG, DIGEST, a_tower, a_watch, led
 
 pytestmark = pytest.mark.looptime
 
@@ -125,6 +125,17 @@ async def test_a_list_shows_a_look_at_one_that_is_newer_than_the_pass() -> None:
         details = await reading.details(ById(instance_id), SOMEBODY)
         assert await listed(reading, ListWish()) == details.observed_at
         assert (await reading.heading(ListWish())).tag != tag
+
+
+async def test_what_the_cloud_does_not_show_any_more_is_as_old_as_when_it_last_did() -> None:
+    async with a_watch() as watch:
+        fleet = await watch.running(5)
+        await watch.looks(600)
+        watch.hide(fleet[0])
+        state = await watch.state()
+        await watch.look()
+        row = await watch.process.instance(fleet[0].id)
+    assert row.observed_at == state.confirmed_at
 
 
 async def test_while_the_cloud_is_down_the_age_grows_and_is_told() -> None:

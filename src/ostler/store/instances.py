@@ -182,6 +182,15 @@ def mark_used(connection: Connection, instance_id: str, at: datetime) -> bool:
     return exists is not None
 
 
+def note_seen(connection: Connection, instance_id: str, upstream_id: str, at: datetime) -> None:
+    """Note that an upstream, placed before, was there at an instant; never earlier than noted before."""
+    is_its = (instances.c.id == instance_id) & (instances.c.upstream_id == upstream_id)
+    is_later = instances.c.observed_at.is_(None) | (instances.c.observed_at < at)
+    statement = update(instances).where(is_its, is_later, instances.c.placed_at < at).values(observed_at=at)
+    if connection.execute(statement).rowcount:
+        note_change(connection, Part.INSTANCES, instance_id)
+
+
 def sealed_envs(connection: Connection, instance_id: str) -> bytes | None:
     """Return the environment values of an instance, sealed."""
     return connection.execute(select(instances.c.envs).where(instances.c.id == instance_id)).scalar()

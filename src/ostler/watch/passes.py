@@ -14,6 +14,7 @@ from ostler.cloud.lane import Lane
 from ostler.cloud.upstream import Listing
 from ostler.domain.lifecycle import State
 from ostler.engine.leader import Term
+from ostler.store.instances import note_seen
 from ostler.store.watch_rows import LivingRows, WatchRow, living_rows
 from ostler.store.watch_state import (
     PassFacts,
@@ -88,6 +89,8 @@ class Passes:
         self._last_began_at = began_at
 
         def keep(connection: Connection) -> None:
+            if is_conclusive:
+                _note_last_seen(connection, seen)
             keep_pass(connection, facts, state.asked, is_conclusive=is_conclusive)
 
         await term.write(keep)
@@ -157,3 +160,14 @@ class Passes:
         if seen.state.suspicion is not None:
             await term.write(be_calm)
         return False
+
+
+def _note_last_seen(connection: Connection, seen: Seen) -> None:
+    """Write of what is missed for the first time when it was last there: this pass dates it no more."""
+    state = seen.state
+    if state.confirmed_at is None:
+        return
+    before = () if state.last_pass is None else state.last_pass.missing
+    for row in seen.missing:
+        if row.upstream_id is not None and row.upstream_id not in before:
+            note_seen(connection, row.id, row.upstream_id, state.confirmed_at)

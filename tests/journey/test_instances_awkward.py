@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import quote, unquote
 
 import pytest
 
@@ -198,23 +199,48 @@ def test_what_is_stopped_behind_our_back_is_found_out(home: Home) -> None:
     assert found["stopReason"] == "platform"
 
 
-@pytest.mark.parametrize(
-    "garbage",
-    ["none", "..%2f..", "a" * 500, "1' OR '1'='1", "%F0%9F%A6%84", "23obsirprzc26mwc4k6gclwdml"],
+_ASKED = (
+    *("GET instances/{}", "GET instances/{}/events", "GET instances/{}/credentials", "GET instances/{}/cost"),
+    *("GET instances/{}/logs", "GET instances/{}/metrics", "DELETE instances/{}", "POST instances/{}/start"),
+    *("POST instances/{}/stop", "PUT instances/{}/last-used", "GET operations/{}", "GET jobs/{}"),
+    *("POST jobs/{}/retry", "GET keys/{}", "DELETE keys/{}", "GET webhooks/{}", "POST webhooks/{}/test"),
+    *("GET webhooks/deliveries/{}", "POST webhooks/deliveries/{}/replay", "POST orphans/{}/adopt"),
 )
-def test_an_id_that_is_garbage_is_not_found_whatever_is_asked_of_it(home: Home, garbage: str) -> None:
-    answers = [
-        home.api.get(f"/api/instances/{garbage}"),
-        home.api.get(f"/api/instances/{garbage}/events"),
-        home.api.get(f"/api/instances/{garbage}/credentials"),
-        home.api.delete(f"/api/instances/{garbage}"),
-        home.api.post(f"/api/instances/{garbage}/start"),
-        home.api.patch(f"/api/instances/{garbage}", json={"name": "a"}),
-    ]
-    for answer in answers:
-        assert answer.status_code == 404
-        assert answer.json()["error"]["code"] in {"INSTANCE_NOT_FOUND", "NOT_FOUND"}
-    assert code_of(home.api.get(f"/api/operations/{garbage}"))[0] == 404
+_FILTERS = ("jobs?instanceId={}", "events?instanceId={}", "webhooks/deliveries?endpointId={}")
+_NOBODY = ["none", "a" * 100, "-_-", "23obsirprzc26mwc4k6gclwdml", "9" * 30]
+_GARBAGE = ["..x", "a" * 101, "1' OR '1'='1", "%F0%9F%A6%84", "a.b", "%20", "a%0A"]
+
+
+@pytest.mark.parametrize("nobody", _NOBODY)
+def test_an_id_that_nothing_has_is_not_found_whatever_is_asked_of_it(home: Home, nobody: str) -> None:
+    for asked in _ASKED:
+        method, _, path = asked.partition(" ")
+        answer = home.api.request(method, f"/api/{path.format(nobody)}")
+        assert answer.status_code == 404, (asked, answer.text)
+        assert code_of(answer)[1].endswith("NOT_FOUND")
+    assert home.api.patch(f"/api/instances/{nobody}", json={"name": "a"}).status_code == 404
+    for asked in _FILTERS:
+        assert home.api.get(f"/api/{asked.format(nobody)}").status_code == 200
+
+
+@pytest.mark.parametrize("garbage", _GARBAGE)
+def test_an_id_that_can_be_none_is_refused_by_field_whatever_is_asked_of_it(home: Home, garbage: str) -> None:
+    told = set()
+    for asked in (*_ASKED, *(f"GET {each}" for each in _FILTERS)):
+        method, _, path = asked.partition(" ")
+        answer = home.api.request(method, f"/api/{path.format(quote(unquote(garbage), safe=''))}")
+        assert code_of(answer) == (400, "VALIDATION_ERROR"), (asked, answer.text)
+        (wrong,) = answer.json()["error"]["validationErrors"]
+        assert wrong["message"] == "must be an id: letters, digits, `-` and `_`, at most 100 of them"
+        told.add((wrong["field"], wrong["code"]))
+    assert ("instanceId", "INVALID_INSTANCE_ID") in told
+    assert ("deliveryId", "INVALID_DELIVERY_ID") in told
+
+
+def test_what_an_id_may_be_stands_in_the_document(home: Home) -> None:
+    document = home.api.get("/openapi.json").json()
+    told = part(document, "paths", "/api/instances/{instance_id}", "get", "parameters", 0)
+    assert part(told, "schema", "pattern") == "^[A-Za-z0-9_-]{1,100}$"
 
 
 @pytest.mark.parametrize(

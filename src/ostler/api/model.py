@@ -9,9 +9,18 @@ from decimal import Decimal
 from typing import Annotated
 
 from annotated_types import Ge, Le
-from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, PlainSerializer
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+)
 from pydantic.alias_generators import to_camel
 
+_IDENTIFIER = re.compile(r"[A-Za-z0-9_-]{1,100}")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d[Tt ]", re.ASCII)
 
 
@@ -48,8 +57,20 @@ def _ours(instant: datetime) -> datetime:
         raise ValueError(msg) from error
 
 
+def _is_identifier(text: str) -> str:
+    if _IDENTIFIER.fullmatch(text) is None:
+        msg = "must be an id: letters, digits, `-` and `_`, at most 100 of them"
+        raise ValueError(msg)
+    return text
+
+
+# an id of whatever kind; what looks like one and is none is not found
+Identifier = Annotated[
+    str, AfterValidator(_is_identifier), Field(json_schema_extra={"pattern": f"^{_IDENTIFIER.pattern}$"})
+]
 # what the database can hold; no row has such a number
-RowNumber = Annotated[int, Ge(0), Le(2**63 - 1)]
+MOST_ROWS = 2**63 - 1
+RowNumber = Annotated[int, Ge(0), Le(MOST_ROWS)]
 GivenInstant = Annotated[AwareDatetime, BeforeValidator(_is_instant), AfterValidator(_ours)]
 Instant = Annotated[datetime, PlainSerializer(in_utc, return_type=str)]
 # exact within: a price has at most five decimals, which a JSON number carries unharmed

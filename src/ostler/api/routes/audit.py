@@ -10,7 +10,7 @@ from pydantic import Field
 
 from ostler.api.backing import WithAuditLog
 from ostler.api.exchange import Exchange
-from ostler.api.model import Answer, GivenInstant, Instant, Question
+from ostler.api.model import Answer, GivenInstant, Identifier, Instant, Question
 from ostler.domain.roles import Role
 from ostler.store.audit_log import AuditEntry, AuditFilter, AuditOutcome, Means
 
@@ -25,7 +25,7 @@ class AuditQuestion(Question):
     action: str | None = Field(
         None, max_length=128, description="such as `POST /api/instances`, or a beginning such as `DELETE *`"
     )
-    instance_id: str | None = Field(None, max_length=64)
+    instance_id: Identifier | None = None
     target: str | None = Field(None, max_length=64, description="an id of whatever kind")
     project: str | None = Field(None, max_length=63)
     outcome: AuditOutcome | None = None

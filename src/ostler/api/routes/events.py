@@ -14,7 +14,7 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.responses import Response
 
 from ostler.api.exchange import Exchange
-from ostler.api.model import Answer, Question, RowNumber
+from ostler.api.model import Answer, Identifier, Question, RowNumber
 from ostler.api.routes.event_answers import EventAnswer, event_of
 from ostler.notify.feed import Feed, FeedFilter
 from ostler.notify.sse import PING_S, sse_message
@@ -30,7 +30,7 @@ class EventsQuestion(Question):
 
     after: RowNumber | None = Field(None, description="an event's id; 0 is the log's beginning")
     limit: int = Field(100, ge=1, le=500)
-    instance_id: str | None = Field(None, max_length=64)
+    instance_id: Identifier | None = None
     project: str | None = Field(None, max_length=63)
     event: list[str] = Field([], max_length=64, description="names, or beginnings such as `instance.*`")
     wait_for: Literal["changed"] | None = Field(None, description="answer once there is an event")

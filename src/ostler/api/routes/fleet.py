@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query
 
 from ostler.api.exchange import Exchange
-from ostler.api.model import Answer, Dollars, Instant, Question
+from ostler.api.model import Answer, Dollars, Identifier, Instant, Question
 from ostler.api.routes.instance_bodies import Project
 from ostler.domain.kinship import Kinship
 from ostler.store.sightings import Sighting
@@ -118,7 +118,7 @@ async def orphans(
 
 
 @router.post("/orphans/{novita_id}/adopt", summary="Give an orphan or a stranger a row")
-async def adopt(novita_id: str, on: Exchange) -> AdoptedAnswer:
+async def adopt(novita_id: Identifier, on: Exchange) -> AdoptedAnswer:
     recorded = await on.instances.orphans.adopt(novita_id, on.occasion)
     instance = recorded.instance
     return AdoptedAnswer(
@@ -132,7 +132,7 @@ async def adopt(novita_id: str, on: Exchange) -> AdoptedAnswer:
 @router.post(
     "/orphans/{novita_id}/delete", status_code=HTTPStatus.ACCEPTED, summary="Remove an orphan for good"
 )
-async def delete(novita_id: str, on: Exchange) -> DeletedAnswer:
+async def delete(novita_id: Identifier, on: Exchange) -> DeletedAnswer:
     answer = await on.instances.orphans.delete(novita_id, on.occasion)
     operation = None if answer is None else answer.operation
     return DeletedAnswer(

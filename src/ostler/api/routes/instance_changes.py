@@ -14,7 +14,7 @@ from fastapi import APIRouter, Header, Response
 from ostler.api.caller import Caller
 from ostler.api.exchange import Exchange
 from ostler.api.json_body import JsonBody
-from ostler.api.model import Answer, Dollars, Instant
+from ostler.api.model import Answer, Dollars, Identifier, Instant
 from ostler.api.routes.instance_bodies import (
     ByNameBody,
     CreateBody,
@@ -35,7 +35,6 @@ from ostler.usecases.verbs import Answer as Outcome
 
 router = APIRouter(prefix="/api/instances", tags=["instances"])
 IdempotencyKey = Annotated[str | None, Header(min_length=1, max_length=255)]
-InstanceId = str
 
 
 class CreatedAnswer(Answer):
@@ -155,18 +154,18 @@ async def delete_by_name(body: JsonBody, on: Exchange) -> ChangeAnswer:
     summary="Start a stopped instance",
     openapi_extra=described_by(StartBody, is_required=False),
 )
-async def start(instance_id: InstanceId, body: JsonBody, on: Exchange) -> StartAnswer:
+async def start(instance_id: Identifier, body: JsonBody, on: Exchange) -> StartAnswer:
     request = parse_start(body, on.instances.defaults)
     return await _start(ById(instance_id), request, on)
 
 
 @router.post("/{instance_id}/stop", status_code=HTTPStatus.ACCEPTED, summary="Stop an instance")
-async def stop(instance_id: InstanceId, on: Exchange) -> ChangeAnswer:
+async def stop(instance_id: Identifier, on: Exchange) -> ChangeAnswer:
     return _changed(await on.instances.verbs.stop(ById(instance_id), on.asker), "stopped")
 
 
 @router.post("/{instance_id}/restart", status_code=HTTPStatus.ACCEPTED, summary="Restart an instance")
-async def restart(instance_id: InstanceId, on: Exchange) -> ChangeAnswer:
+async def restart(instance_id: Identifier, on: Exchange) -> ChangeAnswer:
     return _changed(await on.instances.verbs.restart(ById(instance_id), on.asker), "restarted")
 
 
@@ -176,7 +175,7 @@ async def restart(instance_id: InstanceId, on: Exchange) -> ChangeAnswer:
     summary="Move an instance to another machine; its disks' content is lost",
     openapi_extra=described_by(MigrateBody),
 )
-async def migrate(instance_id: InstanceId, body: JsonBody, on: Exchange) -> ChangeAnswer:
+async def migrate(instance_id: Identifier, body: JsonBody, on: Exchange) -> ChangeAnswer:
     fields = Fields(body)
     fields.refuse_unknown(("acceptDataLoss",))
     accepts_data_loss = fields.flag("acceptDataLoss")
@@ -189,7 +188,7 @@ async def migrate(instance_id: InstanceId, body: JsonBody, on: Exchange) -> Chan
 
 
 @router.delete("/{instance_id}", status_code=HTTPStatus.ACCEPTED, summary="Delete an instance for good")
-async def delete(instance_id: InstanceId, on: Exchange) -> ChangeAnswer:
+async def delete(instance_id: Identifier, on: Exchange) -> ChangeAnswer:
     return _changed(await on.instances.verbs.delete(ById(instance_id), on.asker), "deleted")
 
 

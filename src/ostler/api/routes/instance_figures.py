@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 
 from ostler.api.exchange import Exchange
-from ostler.api.model import Answer, Dollars, Instant
+from ostler.api.model import Answer, Dollars, Identifier, Instant
 from ostler.cloud.upstream import UseSample
 from ostler.domain.ledger import IntervalSource, IntervalState
 
@@ -55,7 +55,7 @@ class GpuUseAnswer(Answer):
 
 
 @router.get("/cost", summary="What an instance has cost")
-async def cost(instance_id: str, on: Exchange) -> CostAnswer:
+async def cost(instance_id: Identifier, on: Exchange) -> CostAnswer:
     found = await on.instances.costs.of_instance(instance_id, on.asker)
     return CostAnswer(
         instance_id=instance_id,
@@ -79,7 +79,7 @@ async def cost(instance_id: str, on: Exchange) -> CostAnswer:
 
 @router.get("/metrics", summary="How busy the GPUs are")
 async def gpu_use(
-    instance_id: str, on: Exchange, minutes: Annotated[int, Query(ge=1, le=1440)] = 60
+    instance_id: Identifier, on: Exchange, minutes: Annotated[int, Query(ge=1, le=1440)] = 60
 ) -> GpuUseAnswer:
     found = await on.instances.gpus.of_instance(instance_id, on.asker, timedelta(minutes=minutes))
     return GpuUseAnswer(

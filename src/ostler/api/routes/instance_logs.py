@@ -11,7 +11,7 @@ from starlette.responses import StreamingResponse
 
 from ostler.api.backing import WithLogs
 from ostler.api.exchange import Exchange
-from ostler.api.model import Question
+from ostler.api.model import Identifier, Question
 from ostler.cloud.log_reader import LogWish
 from ostler.usecases.instance_logs import Log
 
@@ -35,7 +35,7 @@ class LogsQuestion(Question):
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
 async def logs(
-    instance_id: str, on: Exchange, question: Annotated[LogsQuestion, Query()], reading: WithLogs
+    instance_id: Identifier, on: Exchange, question: Annotated[LogsQuestion, Query()], reading: WithLogs
 ) -> StreamingResponse:
     wish = LogWish(question.tail, question.follow)
     pieces = await reading.of_instance(instance_id, on.asker, question.log, wish)

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field, ValidationInfo
 
 from ostler.api.exchange import Exchange
 from ostler.api.json_body import JsonBody
-from ostler.api.model import Answer, Dollars, GivenInstant, Instant, Question, RowNumber
+from ostler.api.model import Answer, Dollars, GivenInstant, Identifier, Instant, Question, RowNumber
 from ostler.api.remembered import remember
 from ostler.api.routes.drawn_instances import (
     DrawnList,
@@ -183,7 +183,7 @@ async def instance_by_name(name: str, on: Exchange, known_tags: KnownTags) -> Re
     responses=TAGGED,
 )
 async def instance(
-    instance_id: str,
+    instance_id: Identifier,
     on: Exchange,
     question: Annotated[WaitQuestion, Query()],
     known_tags: KnownTags,
@@ -200,13 +200,15 @@ async def instance(
 @router.patch(
     "/{instance_id}", summary="Change name, labels or brakes", openapi_extra=described_by(PatchBody)
 )
-async def patch(instance_id: str, body: JsonBody, on: Exchange) -> InstanceDetails:
+async def patch(instance_id: Identifier, body: JsonBody, on: Exchange) -> InstanceDetails:
     await on.instances.change.patch(ById(instance_id), on.asker, parse_patch(body))
     return details_of(await on.instances.reading.details(ById(instance_id), on.asker))
 
 
 @router.put("/{instance_id}/last-used", summary="Note that an instance was used")
-async def last_used(instance_id: str, on: Exchange, body: LastUsedBody | None = None) -> LastUsedAnswer:
+async def last_used(
+    instance_id: Identifier, on: Exchange, body: LastUsedBody | None = None
+) -> LastUsedAnswer:
     at = None if body is None else body.last_used_at
     used_at = await on.instances.change.mark_used(instance_id, on.asker, at)
     return LastUsedAnswer(instance_id=instance_id, last_used_at=used_at, message="Noted.")
@@ -214,7 +216,7 @@ async def last_used(instance_id: str, on: Exchange, body: LastUsedBody | None = 
 
 @router.get("/{instance_id}/events", summary="The time line of an instance")
 async def time_line(
-    instance_id: str,
+    instance_id: Identifier,
     on: Exchange,
     after: RowNumber = 0,
     limit: Annotated[int, Query(ge=1, le=_MOST)] = _MOST,
@@ -224,19 +226,19 @@ async def time_line(
 
 
 @router.get("/{instance_id}/attempts", summary="The offers that were tried")
-async def attempts(instance_id: str, on: Exchange) -> AttemptsAnswer:
+async def attempts(instance_id: Identifier, on: Exchange) -> AttemptsAnswer:
     found = await on.instances.reading.attempts(instance_id, on.asker)
     return AttemptsAnswer(attempts=[_attempt(each) for each in found])
 
 
 @router.get("/{instance_id}/operations", summary="What was asked of an instance")
-async def operations(instance_id: str, on: Exchange) -> OperationsAnswer:
+async def operations(instance_id: Identifier, on: Exchange) -> OperationsAnswer:
     found = await on.instances.reading.operations(instance_id, on.asker)
     return OperationsAnswer(operations=[operation_of(each) for each in found])
 
 
 @router.get("/{instance_id}/credentials", summary="The passwords of an instance")
-async def credentials(instance_id: str, on: Exchange, response: Response) -> CredentialsAnswer:
+async def credentials(instance_id: Identifier, on: Exchange, response: Response) -> CredentialsAnswer:
     response.headers["Cache-Control"] = "no-store"
     found = await on.instances.reading.passwords(instance_id, on.asker, on.instances.sealer)
     return CredentialsAnswer(

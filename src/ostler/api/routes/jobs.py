@@ -11,7 +11,7 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 
 from ostler.api.exchange import Exchange
-from ostler.api.model import Answer, Instant, Question
+from ostler.api.model import Answer, Identifier, Instant, Question
 from ostler.usecases.background import POSITION, BackgroundJob, WorkStatus, position
 from ostler.usecases.background_lists import WorkFilter, WorkStats
 
@@ -23,7 +23,7 @@ class JobsQuestion(Question):
 
     type: str | None = Field(None, max_length=64)
     status: WorkStatus | None = None
-    instance_id: str | None = Field(None, max_length=64)
+    instance_id: Identifier | None = None
     cursor: str | None = Field(None, pattern=POSITION, description="`nextCursor` of the page before")
     limit: int = Field(100, ge=1, le=500)
 
@@ -97,17 +97,17 @@ async def stats(on: Exchange) -> JobStatsAnswer:
 
 
 @router.get("/{job_id}", summary="One job")
-async def job(job_id: str, on: Exchange) -> JobAnswer:
+async def job(job_id: Identifier, on: Exchange) -> JobAnswer:
     return _job(await on.instances.jobs.one(job_id, on.asker))
 
 
 @router.post("/{job_id}/cancel", summary="Give up a job that is open")
-async def cancel(job_id: str, on: Exchange) -> JobAnswer:
+async def cancel(job_id: Identifier, on: Exchange) -> JobAnswer:
     return _job(await on.instances.jobs.cancel(job_id, on.asker, on.occasion))
 
 
 @router.post("/{job_id}/retry", summary="Do a job now")
-async def retry(job_id: str, on: Exchange) -> JobAnswer:
+async def retry(job_id: Identifier, on: Exchange) -> JobAnswer:
     return _job(await on.instances.jobs.retry(job_id, on.asker, on.occasion))
 
 

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from ostler.api.backing import WithKeys
 from ostler.api.exchange import Exchange
-from ostler.api.model import Answer, GivenInstant, Instant, Question
+from ostler.api.model import Answer, GivenInstant, Identifier, Instant, Question
 from ostler.api.routes.instance_bodies import Project
 from ostler.domain.keys import Grant
 from ostler.domain.roles import Role
@@ -66,7 +66,7 @@ class KeysQuestion(Question):
 
     revoked: bool = Field(default=False, description="also those that were revoked")
     project: str | None = Field(None, max_length=63)
-    before: str | None = Field(None, max_length=64, description="the last id of the page before")
+    before: Identifier | None = Field(None, description="the last id of the page before")
     limit: int = Field(100, ge=1, le=500)
 
 
@@ -93,12 +93,12 @@ async def make(body: KeyBody, on: Exchange, known: WithKeys, response: Response)
 
 
 @router.get("/{key_id}", summary="One key")
-async def key(key_id: str, on: Exchange, known: WithKeys) -> KeyAnswer:
+async def key(key_id: Identifier, on: Exchange, known: WithKeys) -> KeyAnswer:
     return _key(await known.one(key_id, on.caller.holder), on.occasion.at)
 
 
 @router.delete("/{key_id}", summary="Revoke a key, and sign out who came in with it")
-async def revoke(key_id: str, on: Exchange, known: WithKeys) -> KeyAnswer:
+async def revoke(key_id: Identifier, on: Exchange, known: WithKeys) -> KeyAnswer:
     return _key(await known.revoke(key_id, on.caller.holder), on.occasion.at)
 
 

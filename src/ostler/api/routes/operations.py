@@ -6,7 +6,7 @@ The answer to every change names its operation; this is where it is followed.
 from fastapi import APIRouter
 
 from ostler.api.exchange import Exchange
-from ostler.api.model import Answer, Dollars, Instant
+from ostler.api.model import Answer, Dollars, Identifier, Instant
 from ostler.api.routes.instance_answers import ErrorAnswer, error_of
 from ostler.usecases.operation_view import OperationView
 
@@ -38,7 +38,7 @@ class OperationAnswer(Answer):
 
 
 @router.get("/{operation_id}", summary="One operation")
-async def operation(operation_id: str, on: Exchange) -> OperationAnswer:
+async def operation(operation_id: Identifier, on: Exchange) -> OperationAnswer:
     return operation_of(await on.instances.reading.operation(operation_id, on.asker))
 
 

@@ -6,13 +6,14 @@ A secret is shown once, when its endpoint is registered; deliveries are signed b
 from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Path, Query, Response
 from pydantic import Field
 
 from ostler.api.exchange import Exchange
 from ostler.api.json_body import JsonBody
-from ostler.api.model import Answer, Instant, Question, RowNumber
+from ostler.api.model import MOST_ROWS, Answer, Identifier, Instant, Question, RowNumber
 from ostler.api.routes.instance_bodies import Project, WebhookUrl, described_by
+from ostler.domain.errors import Missing, Thing
 from ostler.domain.fields import shown
 from ostler.notify.endpoint_requests import read_endpoint_wish
 from ostler.notify.subscriptions import FILTERS
@@ -21,6 +22,8 @@ from ostler.store.webhook_endpoints import EndpointFilter, EndpointRow
 from ostler.store.webhook_views import DeliveryFilter, DeliveryView
 
 router = APIRouter(prefix="/api/webhooks", tags=["webhooks"])
+# shown as a number, which is an id as any other where it is asked for
+DeliveryId = Annotated[Identifier, Path(json_schema_extra={"type": ["string", "integer"]})]
 EventFilter = Annotated[str, Field(json_schema_extra={"enum": [*sorted(FILTERS)]})]
 
 
@@ -91,8 +94,8 @@ class DeliveryAnswer(Answer):
 class DeliveriesQuestion(Question):
     """Which deliveries."""
 
-    endpoint_id: str | None = Field(None, max_length=64)
-    instance_id: str | None = Field(None, max_length=64)
+    endpoint_id: Identifier | None = None
+    instance_id: Identifier | None = None
     status: DeliveryStatus | None = None
     event: str | None = Field(None, max_length=64)
     before: RowNumber | None = Field(None, description="the last id of the page before")
@@ -148,30 +151,37 @@ async def deliveries(on: Exchange, question: Annotated[DeliveriesQuestion, Query
 
 
 @router.get("/deliveries/{delivery_id}", summary="One delivery")
-async def delivery(delivery_id: RowNumber, on: Exchange) -> DeliveryAnswer:
-    found, _ = await on.instances.webhooks.delivery(delivery_id, on.asker.project)
+async def delivery(delivery_id: DeliveryId, on: Exchange) -> DeliveryAnswer:
+    found, _ = await on.instances.webhooks.delivery(_row_of(delivery_id), on.asker.project)
     return _delivery(found)
 
 
 @router.post("/deliveries/{delivery_id}/replay", summary="Deliver once more, under the same id")
-async def replay(delivery_id: RowNumber, on: Exchange) -> DeliveryAnswer:
-    return _delivery(await on.instances.webhooks.replay(delivery_id, on.asker.project))
+async def replay(delivery_id: DeliveryId, on: Exchange) -> DeliveryAnswer:
+    return _delivery(await on.instances.webhooks.replay(_row_of(delivery_id), on.asker.project))
 
 
 @router.get("/{endpoint_id}", summary="One receiver")
-async def endpoint(endpoint_id: str, on: Exchange) -> EndpointAnswer:
+async def endpoint(endpoint_id: Identifier, on: Exchange) -> EndpointAnswer:
     return _endpoint(await on.instances.webhooks.endpoint(endpoint_id, on.asker.project))
 
 
 @router.delete("/{endpoint_id}", summary="Tell a receiver no more")
-async def remove(endpoint_id: str, on: Exchange) -> GoneAnswer:
+async def remove(endpoint_id: Identifier, on: Exchange) -> GoneAnswer:
     await on.instances.webhooks.delete(endpoint_id, on.asker.project)
     return GoneAnswer(message=f"{endpoint_id} is told no more.")
 
 
 @router.post("/{endpoint_id}/test", status_code=HTTPStatus.ACCEPTED, summary="Send a test event")
-async def test(endpoint_id: str, on: Exchange) -> DeliveryAnswer:
+async def test(endpoint_id: Identifier, on: Exchange) -> DeliveryAnswer:
     return _delivery(await on.instances.webhooks.test(endpoint_id, on.asker.project))
+
+
+def _row_of(delivery_id: str) -> int:
+    """Return the number that the id of a delivery is; what is no number is no delivery."""
+    if not delivery_id.isdecimal() or int(delivery_id) > MOST_ROWS:
+        raise Missing(Thing.OTHER, delivery_id)
+    return int(delivery_id)
 
 
 def _endpoint(row: EndpointRow) -> EndpointAnswer:

@@ -3,6 +3,7 @@
 import contextlib
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Connection
@@ -103,8 +104,26 @@ def test_pages_by_cursor_skip_and_double_nothing_that_was_there(
             cursor = page.next_cursor
             if cursor is None:
                 break
+            assert len(page.instances) + len(page.strangers) == limit
     assert len(walked) == len(set(walked))
     assert account.there <= set(walked)
+
+
+@pytest.mark.parametrize(("rows", "strangers"), [(4, 0), (0, 4), (2, 2), (3, 1), (1, 3)])
+def test_a_last_page_that_is_full_is_known_to_be_the_last(rows: int, strangers: int) -> None:
+    with contextlib.closing(InlineStorage(LoopClock())) as storage:
+        connection = storage.link.connection
+        begin_aftermath(connection)
+        account = Account(connection)
+        for number in range(rows):
+            account.create(number)
+        for number in range(strangers):
+            account.appear(number)
+        first = listed(connection, _wish(2))
+        assert first.next_cursor is not None
+        assert listed(connection, _wish(2, first.next_cursor)).next_cursor is None
+        assert listed(connection, _wish(4)).next_cursor is None
+        assert listed(connection, _wish(3)).next_cursor is not None
 
 
 def _wish(limit: int, cursor: str | None = None) -> ListWish:

@@ -52,20 +52,22 @@ class Listed:
 
 
 def listed(connection: Connection, wish: ListWish) -> Listed:
-    """Return one page."""
-    cursor = wish.page.after_id
+    """Return one page; one row more is looked for, which tells whether there is another."""
+    cursor, limit = wish.page.after_id, wish.page.limit
     is_past_rows = cursor is not None and cursor.startswith(OF_STRANGERS)
     rows: Sequence[Summary] = ()
     row_count = 0
     if wish.source is not ListSource.NOVITA:
         row_count = count_instances(connection, wish.wanted)
-        rows = () if is_past_rows else list_summaries(connection, wish.wanted, wish.page)
+        ahead = replace(wish.page, limit=limit + 1)
+        rows = () if is_past_rows else list_summaries(connection, wish.wanted, ahead)
     strangers = () if wish.source is ListSource.LOCAL else _strangers(connection, wish.wanted)
-    room = replace(wish.page, limit=wish.page.limit - len(rows))
-    shown = _among_strangers(strangers, room, row_count)
-    is_full = len(rows) + len(shown) == wish.page.limit
+    beyond = _among_strangers(strangers, replace(wish.page, limit=max(0, limit + 1 - len(rows))), row_count)
+    has_more = len(rows) + len(beyond) > limit
+    rows = rows[:limit]
+    shown = beyond[: limit - len(rows)]
     last = f"{OF_STRANGERS}{shown[-1].upstream_id}" if shown else rows[-1].id if rows else None
-    return Listed(rows, shown, row_count + len(strangers), last if is_full else None)
+    return Listed(rows, shown, row_count + len(strangers), last if has_more else None)
 
 
 def _strangers(connection: Connection, wanted: InstanceFilter) -> Sequence[Sighting]:

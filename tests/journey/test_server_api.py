@@ -100,7 +100,47 @@ def test_a_wrong_method_is_told_with_every_right_one(client: httpx2.Client) -> N
     answer = client.put("/api/cache/products")
     assert (answer.status_code, answer.headers["allow"]) == (405, "DELETE")
     answer = client.put("/login", headers={"content-type": "application/json"})
-    assert answer.headers["allow"] == "GET, POST"
+    assert answer.headers["allow"] == "GET, HEAD, POST"
+
+
+def test_a_head_is_answered_as_its_get_without_a_body(client: httpx2.Client) -> None:
+    paths = [path for path in client.get("/openapi.json").json()["paths"] if "{" not in path]
+    gettable = [path for path in paths if client.get(path).status_code != 405]
+    for path in (
+        *gettable,
+        "/",
+        "/docs",
+        "/login",
+        "/openapi.json",
+        "/static/status.js",
+        "/api/templates/102",
+    ):
+        got, head = client.get(path), client.head(path)
+        assert (head.status_code, head.content) == (got.status_code, b""), path
+        assert head.headers["content-type"] == got.headers["content-type"], path
+        assert "content-length" in head.headers, path
+    assert client.head("/nothing").status_code == 404
+    assert client.head("/logout").status_code == 405
+    assert "head" not in client.get("/openapi.json").json()["paths"]["/health"]
+
+
+def test_a_head_waits_for_nothing_and_redeems_nothing(server: OstlerProcess, client: httpx2.Client) -> None:
+    for path in (
+        "/api/events?waitFor=changed",
+        "/api/events",
+        "/api/instances/comprehensive?syncLocalState=true",
+    ):
+        for accepted in ("*/*", "text/event-stream"):
+            assert client.head(path, headers={"accept": accepted}).status_code == 200
+    assert client.head("/login?token=made-up").status_code == 200
+    with server.client(key=None) as stranger:
+        assert stranger.head("/health").status_code == 200
+        assert stranger.head("/api/instances").status_code == 401
+
+
+def test_a_path_with_a_slash_too_many_leads_nowhere_else(client: httpx2.Client) -> None:
+    answer = client.get("/api/instances/", headers={"host": "evil.example"})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "NOT_FOUND")
 
 
 def test_bodies_must_be_json_and_of_reasonable_size(client: httpx2.Client) -> None:

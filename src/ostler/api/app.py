@@ -1,7 +1,7 @@
 """The application: routes, layers and the translation of every error, put together for one set of backing.
 
-Layers from the outside: tracking (ids, log, 500s), the audit log, the doors (keys, limits), bodies (size,
-type), what is remembered, FastAPI.
+Layers from the outside: tracking (ids, log, 500s), HEAD as GET, the audit log, the doors (keys, limits),
+bodies (size, type), what is remembered, FastAPI.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,6 +21,7 @@ from ostler.api.document import DESCRIPTION, describe
 from ostler.api.doors import Doors, Gate
 from ostler.api.error_table import Translation, translations
 from ostler.api.framework_errors import refused_by_framework, wrong_input
+from ostler.api.heads import Heads
 from ostler.api.limits import Limits
 from ostler.api.permissions import PERMISSIONS, Permission, Permit
 from ostler.api.problems import Problem, RequestRefused, problem_answer
@@ -51,6 +52,7 @@ def application(routers: Sequence[APIRouter], layers: Layers) -> FastAPI:
         description=DESCRIPTION,
         docs_url=None,  # the dashboard has a page for it that needs nothing from other hosts
         redoc_url=None,
+        redirect_slashes=False,  # to wherever the Host header says; a path with one more `/` is another one
         telemetry={
             "tracing": layers.tracer_provider is not None,
             "tracer_provider": layers.tracer_provider,
@@ -71,6 +73,7 @@ def application(routers: Sequence[APIRouter], layers: Layers) -> FastAPI:
         Doors, gate=layers.gate, clock=layers.clock, journal=layers.journal, limits=layers.limits
     )
     app.add_middleware(Audited, journal=layers.journal, clock=layers.clock)
+    app.add_middleware(Heads)
     app.add_middleware(Tracking, clock=layers.clock, metrics=layers.metrics)
     return app
 

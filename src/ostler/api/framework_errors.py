@@ -96,4 +96,5 @@ def _methods_of(request: Request) -> Iterable[str]:
     fitting = [each for each in own if isinstance(each, APIRoute) and each.path_regex.match(path)]
     fewest = min((len(route.param_convertors) for route in fitting), default=0)
     exact = (route.methods or set() for route in fitting if len(route.param_convertors) == fewest)
-    return sorted(set().union(*exact))
+    methods = set[str]().union(*exact)
+    return sorted(methods | {"HEAD"} if "GET" in methods else methods)

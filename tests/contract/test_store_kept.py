@@ -251,20 +251,18 @@ async def test_a_snapshot_gives_way_to_a_newer_one_only(database: Database) -> N
 
 async def test_a_look_gives_way_to_a_newer_one_or_to_one_at_another_upstream(database: Database) -> None:
     look = LookRow(INSTANCE_ID, UPSTREAM_ID, "{}", b"sealed", after(5))
+    older = replace(look, content="old", observed_at=NOW)
+    other = replace(older, upstream_id="new", passwords=None)
 
     def work(connection: Connection) -> list[LookRow | None]:
         _instance(connection)
         seen = []
-        for each in (
-            look,
-            replace(look, content="old", observed_at=NOW),
-            replace(look, upstream_id="new", observed_at=NOW),
-        ):
+        for each in (look, replace(look, passwords=None), older, other):
             put_look(connection, each)
             seen.append(find_look(connection, INSTANCE_ID))
         return seen
 
-    assert await database.write(work) == [look, look, replace(look, upstream_id="new", observed_at=NOW)]
+    assert await database.write(work) == [look, look, look, other]
 
 
 async def test_a_round_of_checks_comes_back_as_it_was(database: Database) -> None:

@@ -9,7 +9,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 
-from sqlalchemy import Column, Connection, ForeignKey, LargeBinary, String, Table, Text, bindparam, select
+from sqlalchemy import (
+    Column,
+    Connection,
+    ForeignKey,
+    LargeBinary,
+    String,
+    Table,
+    Text,
+    bindparam,
+    case,
+    func,
+    select,
+)
 
 from ostler.store.inserting import Inserting, inserting
 from ostler.store.instants import Instant
@@ -39,7 +51,10 @@ class LookRow:
 
 
 def put_look(connection: Connection, look: LookRow) -> None:
-    """Keep a look in place of the one before; an older one of the same upstream changes nothing."""
+    """Keep a look in place of the one before; an older one of the same upstream changes nothing.
+
+    One without passwords leaves those that are known of the same upstream: they hold until others are shown.
+    """
     values = {
         "instance_id": look.instance_id,
         "upstream_id": look.upstream_id,
@@ -65,11 +80,13 @@ _OF = select(looks).where(looks.c.instance_id == bindparam("wanted_instance"))
 @cache
 def _putting(dialect: str) -> Inserting:
     new = inserting(dialect)(looks)
-    names = ("upstream_id", "content", "passwords", "observed_at")
+    names = ("upstream_id", "content", "observed_at")
     is_newer = looks.c.observed_at <= new.excluded.observed_at
     is_other = looks.c.upstream_id != new.excluded.upstream_id
+    known = case((is_other, None), else_=looks.c.passwords)
+    passwords = func.coalesce(new.excluded.passwords, known)
     return new.on_conflict_do_update(
         index_elements=["instance_id"],
-        set_={name: new.excluded[name] for name in names},
+        set_={name: new.excluded[name] for name in names} | {"passwords": passwords},
         where=is_newer | is_other,
     )

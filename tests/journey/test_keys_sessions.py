@@ -110,6 +110,15 @@ def test_no_other_site_changes_anything_signs_in_or_signs_out(
         assert browser.get("/api/instances").status_code == 200
 
 
+def test_who_is_no_browser_signs_in_with_a_key_and_changes_nothing_by_the_session(
+    server: OstlerProcess,
+) -> None:
+    with server.client(key=None) as program:
+        assert program.post("/login", data={"key": ADMIN_KEY}).status_code == 303
+        assert program.get("/api/instances").status_code == 200
+        assert code_of(program.post("/api/keys", json={"name": "x"})) == (403, "FORBIDDEN")
+
+
 def test_guessing_keys_leads_nowhere(server: OstlerProcess) -> None:
     with a_browser(server) as browser:
         for guess in ("", " ", "admin", "ostler_", f"{ADMIN_KEY}x", ADMIN_KEY[:-1], "\x00", "\u043a" * 100):

@@ -112,9 +112,12 @@ class Pages:
         return self._page("login.html", HTTPStatus.UNAUTHORIZED if is_refusal else HTTPStatus.OK)
 
     async def sign_in(self, request: Request) -> Response:
-        """Let in who holds a key; the form must be our own, so that nobody is signed in as another."""
+        """Let in who holds a key; a form must be our own, so that nobody is signed in as another.
+
+        A browser says of every form where it began; who says nothing is none, and has the key.
+        """
         gate = self._entrance.gate
-        if not gate.began_here(request.headers):
+        if not gate.began_here(request.headers, absent_is_fine=True):
             wrong = "Sign in on this page itself: the form was sent from elsewhere."
             return self._page("login.html", HTTPStatus.FORBIDDEN, wrong=wrong)
         fields = parse_qs((await request.body()).decode("utf-8", "replace"))

@@ -172,8 +172,9 @@ def test_a_failed_migration_leaves_the_instance_stopped() -> None:
 
 @pytest.mark.parametrize("state", State)
 def test_gone_ends_every_state_once(state: State) -> None:
-    change = gone(an_instance(state), NOW)
+    change = gone(replace(an_instance(state), upstream_word="running"), NOW)
     assert change.instance.state is State.TERMINATED
+    assert change.instance.upstream_word == ("running" if state is State.TERMINATED else "")
     assert told(change) == ([] if state is State.TERMINATED else ["instance.terminated"])
 
 

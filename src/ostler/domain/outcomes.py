@@ -93,7 +93,10 @@ def gone(instance: Instance, at: datetime, why: str = "the cloud says that it is
     if instance.state is State.TERMINATED:
         return Change(instance)
     error = None if instance.error is None else replace(instance.error, still_billed=False)
-    return move(replace(instance, observed_at=at, error=error), Event.GONE, why)
+    wordless = replace(
+        instance, observed_at=at, error=error, upstream_word=""
+    )  # the cloud says nothing of it
+    return move(wordless, Event.GONE, why)
 
 
 def health_judged(instance: Instance, endpoints: tuple[EndpointHealth, ...], at: datetime) -> Change:

@@ -60,6 +60,9 @@ def test_an_id_that_is_not_of_this_log_is_told_at_once(home: Home) -> None:
     found = page(home, after=10**9, waitFor="changed", timeoutSeconds=60)
     assert (found["reset"], found["waited"]) == (True, "reached")
     assert 0 < int(str(found["nextAfter"])) < 10**9
+    plain = page(home, after=10**9)
+    assert (plain["reset"], plain["waited"]) == (True, None)
+    assert plain["nextAfter"] == found["nextAfter"]
 
 
 @pytest.mark.parametrize("query", [{"waitFor": "ready"}, {"waitFor": "changed", "timeoutSeconds": "121"}])

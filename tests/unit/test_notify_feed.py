@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 from ostler.domain.events import PublicEvent
-from ostler.notify.feed import Feed, FeedFilter, Reset
+from ostler.notify.feed import Feed, FeedFilter, Reset, Turn
 from ostler.store.events import EventRow, delete_events, read_events
 from ostler.store.inline import InlineDatabase, InlineStorage
 from tests.support.cloud import EPOCH, LoopClock
@@ -151,7 +151,7 @@ async def test_an_id_of_another_database_means_a_reset(
 ) -> None:
     ids = await tell(database, 3)
     assert await taken(feed.follow(after=foreign), 1) == [Reset(ids[-1])]
-    assert await feed.page(foreign, 10) == []
+    assert await feed.page(foreign, 10) == Turn((), ids[-1], is_reset=True)
 
 
 async def test_a_log_that_was_emptied_means_a_reset(database: InlineDatabase, feed: Feed) -> None:
@@ -197,7 +197,7 @@ async def test_a_follower_gets_what_it_asked_for(
     names = {a: "a", b: "b", c: "c", d: "d", e: "e", f: "f"}
     assert "".join(names[item.id] for item in seen if isinstance(item, EventRow)) == expected
     page = await feed.page(0, 100, wanted)
-    assert "".join(names[event.id] for event in page) == expected
+    assert "".join(names[event.id] for event in page.events) == expected
     task.cancel()
 
 

@@ -151,9 +151,9 @@ class Feed:
 
     async def next_page(self, after: int, limit: int, wanted: FeedFilter, wait_s: float) -> Turn:
         """Return the events after an id as soon as there are any; while none come, nothing is read."""
-        found = await self.page(after, limit, wanted)
-        if found:
-            return Turn(found, found[-1].id)
+        at_hand = await self.page(after, limit, wanted)
+        if at_hand.events or at_hand.is_reset:
+            return at_hand
         follower = await self._join(after, wanted)
         try:
             async with asyncio.timeout(wait_s):
@@ -168,13 +168,15 @@ class Feed:
             self._leave(follower)
         return Turn((), max(after, self._position or 0))  # all up to here that is wanted was handed out
 
-    async def page(self, after: int, limit: int, wanted: FeedFilter | None = None) -> Sequence[EventRow]:
+    async def page(self, after: int, limit: int, wanted: FeedFilter | None = None) -> Turn:
         """Return the events after an id, as far as the log is settled."""
         position = await self._known_position(after)
+        is_lost = await self._is_lost(after)
         if after >= position:
-            return []
+            return Turn((), position if is_lost else after, is_lost)
         query = (wanted or FeedFilter()).in_log(after, position, limit)
-        return await self._database.read(partial(read_events, wanted=query))
+        found = await self._database.read(partial(read_events, wanted=query))
+        return Turn(found, found[-1].id if found else position if is_lost else after, is_lost)
 
     @property
     def follower_count(self) -> int:

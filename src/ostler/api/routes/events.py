@@ -16,7 +16,7 @@ from starlette.responses import Response
 from ostler.api.exchange import Exchange
 from ostler.api.model import Answer, Identifier, Question, RowNumber
 from ostler.api.routes.event_answers import EventAnswer, event_of
-from ostler.notify.feed import Feed, FeedFilter
+from ostler.notify.feed import Feed, FeedFilter, Turn
 from ostler.notify.sse import PING_S, sse_message
 from ostler.usecases.waiting import Waited
 
@@ -62,11 +62,11 @@ async def events(
     if _STREAM in request.headers.get("accept", ""):
         after = _last_seen(last_event_id) if last_event_id else question.after
         return EventSourceResponse(_messages(on.instances.feed, after, wanted), ping=PING_S)
-    if question.wait_for is not None:
-        return await _waited(on.instances.feed, question, wanted)
-    found = await on.instances.feed.page(question.after or 0, question.limit, wanted)
-    last = found[-1].id if found else question.after or 0
-    return EventsAnswer(events=[event_of(each) for each in found], next_after=last)
+    feed, after = on.instances.feed, question.after or 0
+    if question.wait_for is None:
+        return _told(await feed.page(after, question.limit, wanted), None)
+    turn = await feed.next_page(after, question.limit, wanted, question.timeout_seconds)
+    return _told(turn, Waited.REACHED if turn.events or turn.is_reset else Waited.TIMEOUT)
 
 
 def _last_seen(last_event_id: str) -> int:
@@ -75,12 +75,11 @@ def _last_seen(last_event_id: str) -> int:
     return int(last_event_id) if is_id else _NO_ID
 
 
-async def _waited(feed: Feed, question: EventsQuestion, wanted: FeedFilter) -> EventsAnswer:
-    turn = await feed.next_page(question.after or 0, question.limit, wanted, question.timeout_seconds)
+def _told(turn: Turn, waited: Waited | None) -> EventsAnswer:
     return EventsAnswer(
         events=[event_of(each) for each in turn.events],
         next_after=turn.next_after,
-        waited=Waited.REACHED if turn.events or turn.is_reset else Waited.TIMEOUT,
+        waited=waited,
         reset=turn.is_reset,
     )
 

@@ -170,11 +170,16 @@ def test_the_second_reader_is_answered_from_memory(client: httpx2.Client) -> Non
 
 def test_one_cache_or_one_value_of_it_can_be_forgotten(client: httpx2.Client) -> None:
     client.get("/api/offers", params={"region": "US-CA-06"})
-    assert client.delete("/api/cache/products/us-ca-6:spot:1").json()["removed"] == 1
-    assert client.delete("/api/cache/products/us-ca-6:spot:1").json()["removed"] == 0
+    first, second = (client.delete("/api/cache/products/us-ca-6:spot:1").json() for _ in range(2))
+    assert (first["removed"], first["message"]) == (1, "Forgot us-ca-6:spot:1 of products.")
+    assert (second["removed"], second["message"]) == (0, "There is no us-ca-6:spot:1 in products.")
+    assert client.delete("/api/cache/products/").status_code == 404
     assert client.get("/api/cache/regions/stats").json()["size"] == 1
     assert client.post("/api/cache/clear", json={"cacheName": "regions"}).json()["removed"] == 1
-    assert client.post("/api/cache/clear", json={"cacheName": "attic"}).status_code == 404
+    for wrong in ("attic", ""):
+        answer = client.post("/api/cache/clear", json={"cacheName": wrong})
+        assert answer.status_code == 404
+        assert f"no cache {wrong!r};" in answer.json()["error"]["message"]
     assert client.post("/api/cache/cleanup").status_code == 200
 
 

@@ -5,9 +5,11 @@ over the rows, which are no copies: there is nothing to forget in them, and what
 """
 
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Annotated
 
 from fastapi import APIRouter, Body
+from starlette.exceptions import HTTPException
 
 from ostler.api.backing import WithCaches
 from ostler.api.exchange import Exchange
@@ -96,41 +98,52 @@ async def clear_one(caches: WithCaches, name: str) -> ForgottenAnswer:
 
 @router.delete("/{name}/{key:path}", summary="Forget one value of a cache")
 async def forget(caches: WithCaches, name: str, key: str) -> ForgottenAnswer:
-    removed = 0 if name in ROW_VIEWS else int(_called(name, caches).delete(key))
-    return _forgotten(f"{cut(key)} of {name}", {name: removed})
+    if not key:
+        raise HTTPException(HTTPStatus.NOT_FOUND)
+    if name in ROW_VIEWS:
+        return _nothing_in(name)
+    was_there = _called(name, caches).delete(key)
+    message = f"Forgot {cut(key)} of {name}." if was_there else f"There is no {cut(key)} in {name}."
+    return _forgotten(message, {name: int(was_there)})
 
 
 @router.post("/cleanup", summary="Forget what has outlived its time")
 async def cleanup(
     caches: WithCaches, question: Annotated[ClearQuestion | None, Body()] = None
 ) -> ForgottenAnswer:
-    meant = _meant(caches, question.cache_name if question else None)
-    return _forgotten("what had outlived its time", {name: view.cleanup() for name, view in meant.items()})
+    name = question.cache_name if question else None
+    if name in ROW_VIEWS:
+        return _nothing_in(name)
+    removed = {each: view.cleanup() for each, view in _meant(caches, name).items()}
+    return _forgotten("Forgot what had outlived its time.", removed)
 
 
 def _cleared(caches: Caches, name: str | None) -> ForgottenAnswer:
-    meant = _meant(caches, name)
-    return _forgotten(name or "all caches", {each: view.clear() for each, view in meant.items()})
+    if name in ROW_VIEWS:
+        return _nothing_in(name)
+    removed = {each: view.clear() for each, view in _meant(caches, name).items()}
+    return _forgotten(f"Forgot {name or 'all caches'}.", removed)
 
 
 def _meant(caches: Caches, name: str | None) -> Mapping[str, CacheView]:
-    """Return the caches that are meant; a view over rows has nothing to forget."""
-    if name in ROW_VIEWS:
-        return {}
     return {each: _called(each, caches) for each in (caches.names() if name is None else (name,))}
+
+
+def _nothing_in(name: str) -> ForgottenAnswer:
+    return _forgotten(f"{name} shows the rows themselves: there is nothing to forget.", {name: 0})
 
 
 def _called(name: str, caches: Caches) -> CacheView:
     found = caches.find(name)
     if found is None:
         known = [*caches.names(), *ROW_VIEWS]
-        message = f"There is no cache {cut(name)}; known: {', '.join(known)}."
+        message = f"There is no cache {cut(name)!r}; known: {', '.join(known)}."
         raise RequestRefused(Problem(404, "NOT_FOUND", message, {"cacheName": cut(name), "known": known}))
     return found
 
 
-def _forgotten(what: str, removed: Mapping[str, int]) -> ForgottenAnswer:
-    return ForgottenAnswer(message=f"Forgot {what}.", removed=sum(removed.values()), caches=removed)
+def _forgotten(message: str, removed: Mapping[str, int]) -> ForgottenAnswer:
+    return ForgottenAnswer(message=message, removed=sum(removed.values()), caches=removed)
 
 
 def _view(stats: ViewStats) -> CacheAnswer:

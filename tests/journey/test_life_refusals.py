@@ -19,6 +19,7 @@ from ostler.simulator.account.kinds import REGISTRY_AUTHS
 from ostler.simulator.instance import Mode
 from ostler.simulator.market import Shelf
 from ostler.store.attempts import attempts_of
+from ostler.store.catalogue_snapshots import all_snapshots
 from ostler.store.instances import instances
 from ostler.usecases.market import CatalogueUnknown
 from tests.support.core import Installation, Ostler, a_wish, an_installation
@@ -153,6 +154,7 @@ async def test_a_plan_writes_nothing_and_asks_nothing_of_the_cloud() -> None:
         assert prices == sorted(prices)
         assert prospect.rootfs_gb == 60
         assert await _rows(ostler) == 0
+        assert not await ostler.database.inner.read(all_snapshots)  # what was read is kept behind its back
         assert home.ever_billed() == []
 
 

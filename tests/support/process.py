@@ -43,6 +43,7 @@ from ostler.store.instances import InstanceRow, find_instance, rows_in_states
 from ostler.store.sealing import FernetSealer
 from ostler.store.signals import Signals
 from ostler.usecases.asking import Asker
+from ostler.usecases.catalogue_memory import CatalogueMemory
 from ostler.usecases.create import Accepted, Create, Minting
 from ostler.usecases.desk import EngineDesk
 from ostler.usecases.details import sight_of
@@ -155,6 +156,7 @@ class Ostler:
     prober: ScriptedProber
     clock: Clock
     step_s: float
+    memory: CatalogueMemory
 
     async def accept(self, spec: InstanceSpec, key: str | None = None) -> Accepted:
         """Ask for an instance, maybe under an Idempotency-Key."""
@@ -210,6 +212,7 @@ class Ostler:
     async def stop(self) -> None:
         """End the process properly."""
         await self.engine.stop()
+        await self.memory.keep()
         await self.transport.aclose()
 
     async def kill(self) -> None:
@@ -270,5 +273,6 @@ def assembled(on: Circumstances) -> tuple[Ostler, Mapping[Kind, Body]]:
         prober=prober,
         clock=on.clock,
         step_s=on.step_s,
+        memory=CatalogueMemory(catalogue, on.database, sealer),
     )
     return process, bodies(Crew(shop, planner, catalogue, verbs, prober))

@@ -1,19 +1,18 @@
 """What a create needs of the catalogue, also when the cloud is away: regions, products, the template.
 
-Fresh answers come through the catalogue's caches and are kept in the database; when none comes within the
-patience, what was kept stands in. Only a catalogue that nothing is known of at all is a reason to refuse,
-with nothing stored. Templates are kept sealed: their environment may hold secrets.
+Fresh answers come through the catalogue's caches; when none comes within the patience, what
+`catalogue_memory.py` has kept in the database stands in. Only a catalogue that nothing is known of at all is
+a reason to refuse, with nothing stored.
 """
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
-from sqlalchemy import Connection
 
 from ostler.clock import Clock
 from ostler.cloud.caches import Kept
@@ -22,11 +21,12 @@ from ostler.cloud.refusals import CircuitOpen, CloudRefusal, Gone
 from ostler.domain.catalogue import BillingMode, Product, Region
 from ostler.domain.errors import Missing, Thing
 from ostler.domain.templates import TemplateSheet, TemplateVerdict, judged
-from ostler.store.catalogue_snapshots import SEALED_KEYS, Snapshot, find_snapshot, put_snapshot
+from ostler.store.catalogue_snapshots import SEALED_KEYS, find_snapshot
 from ostler.store.database import Database
 from ostler.store.sealing import SealBroken, Sealer
 
 T = TypeVar("T")
+_Products: TypeAlias = tuple[Product, ...]
 PATIENCE_S = 2.0
 _ASK_AGAIN_S = 5
 
@@ -51,15 +51,10 @@ class RegionsUnread(Exception):  # noqa: N818 -- says what is so; the cloud's be
 
 @dataclass(frozen=True, slots=True)
 class _Shelf(Generic[T]):
-    """Where one answer is kept, and how it becomes text and an answer again."""
+    """Where one answer is kept, and how its text becomes an answer again."""
 
     key: str
-    write: Callable[[T], str]
     read: Callable[[str], T]
-
-    def snapshot(self, value: T, taken_at: datetime) -> Snapshot:
-        """Return an answer as it is kept."""
-        return Snapshot(self.key, self.write(value), taken_at)
 
 
 class Market:
@@ -71,27 +66,21 @@ class Market:
         self._sealer = sealer
         self._clock = clock
         self._regions: TypeAdapter[tuple[Region, ...]] = TypeAdapter(tuple[Region, ...])
-        self._products: TypeAdapter[tuple[Product, ...]] = TypeAdapter(tuple[Product, ...])
+        self._products: TypeAdapter[_Products] = TypeAdapter(_Products)
         self._sheet: TypeAdapter[TemplateSheet] = TypeAdapter(TemplateSheet)
 
     async def regions(self) -> tuple[Region, ...]:
         """Return the cloud's regions; raise CatalogueUnknown."""
-        shelf = _Shelf("regions", _writing(self._regions), self._regions.validate_json)
+        shelf = _Shelf("regions", self._regions.validate_json)
         return await self._fresh_or_kept(shelf, self._catalogue.regions)
 
-    async def products(self, regions: Sequence[Region], mode: BillingMode, gpus: int) -> tuple[Product, ...]:
+    async def products(self, regions: Sequence[Region], mode: BillingMode, gpus: int) -> _Products:
         """Return what these regions sell; those that nothing is known of are left out, unless it is all."""
         try:
             async with asyncio.timeout(PATIENCE_S):
                 board = await self._catalogue.products(mode, gpus, regions)
         except (CloudRefusal, TimeoutError) as error:
             return await self._kept_products([self._shelves(region, mode, gpus) for region in regions], error)
-        if not board.was_cached:
-            await self._keep(
-                self._shelf(region, mode, gpus).snapshot(_sold_in(region, board.products), board.observed_at)
-                for region in regions
-                if region.id not in board.failures
-            )
         unread = [self._shelves(region, mode, gpus) for region in regions if region.id in board.failures]
         if not unread:
             return board.products
@@ -100,7 +89,7 @@ class Market:
 
     async def template(self, template_id: str) -> TemplateVerdict:
         """Return a template and what is wrong with it; raise Missing or CatalogueUnknown."""
-        shelf = _Shelf(f"{SEALED_KEYS}{template_id}", self._sealed, self._opened)
+        shelf = _Shelf(f"{SEALED_KEYS}{template_id}", self._opened)
 
         async def ask() -> Kept[TemplateVerdict]:
             return await self._catalogue.template(template_id)
@@ -110,76 +99,50 @@ class Market:
         except Gone as error:
             raise Missing(Thing.TEMPLATE, template_id) from error
 
-    def _shelf(self, region: Region, mode: BillingMode, gpus: int) -> _Shelf[tuple[Product, ...]]:
+    def _shelf(self, region: Region, mode: BillingMode, gpus: int) -> _Shelf[_Products]:
         key = f"products/{mode}/{gpus}/{region.id}"
-        return _Shelf(key, _writing(self._products), self._products.validate_json)
+        return _Shelf(key, self._products.validate_json)
 
-    def _shelves(self, region: Region, mode: BillingMode, gpus: int) -> Sequence[_Shelf[tuple[Product, ...]]]:
+    def _shelves(self, region: Region, mode: BillingMode, gpus: int) -> Sequence[_Shelf[_Products]]:
         """Return where to look, best first: prices are per GPU, so one stands in for more."""
         return [self._shelf(region, mode, number) for number in dict.fromkeys((gpus, 1))]
 
     async def _kept_products(
         self,
-        places: Sequence[Sequence[_Shelf[tuple[Product, ...]]]],
+        places: Sequence[Sequence[_Shelf[_Products]]],
         seen: Exception,
         *,
         is_all: bool = True,
-    ) -> tuple[Product, ...]:
+    ) -> _Products:
         found = await asyncio.gather(*(self._first_found(shelves) for shelves in places))
         if is_all and places and all(each is None for each in found):
             raise CatalogueUnknown(places[0][0].key, seen, self._clock.now()) from seen
-        return tuple(product for kept in found if kept is not None for product in kept.value)
+        return tuple(product for kept in found if kept is not None for product in kept)
 
     async def _fresh_or_kept(self, shelf: _Shelf[T], ask: Callable[[], Awaitable[Kept[T]]]) -> T:
         try:
             async with asyncio.timeout(PATIENCE_S):
-                answer = await ask()
+                return (await ask()).value
         except Gone:
             raise
         except (CloudRefusal, TimeoutError) as error:
             kept = await self._found(shelf)
             if kept is None:
                 raise CatalogueUnknown(shelf.key, error, self._clock.now()) from error
-            return kept.value
-        if not answer.was_cached:
-            await self._keep([shelf.snapshot(answer.value, answer.observed_at)])
-        return answer.value
+            return kept
 
-    async def _keep(self, snapshots: Iterable[Snapshot]) -> None:
-        taken = list(snapshots)
-
-        def write(connection: Connection) -> None:
-            for snapshot in taken:
-                put_snapshot(connection, snapshot)
-
-        await self._database.write(write)
-
-    async def _first_found(self, shelves: Sequence[_Shelf[T]]) -> Kept[T] | None:
+    async def _first_found(self, shelves: Sequence[_Shelf[_Products]]) -> _Products | None:
         for shelf in shelves:
             if (kept := await self._found(shelf)) is not None:
                 return kept
         return None
 
-    async def _found(self, shelf: _Shelf[T]) -> Kept[T] | None:
+    async def _found(self, shelf: _Shelf[T]) -> T | None:
         snapshot = await self._database.read(lambda connection: find_snapshot(connection, shelf.key))
         try:
-            value = None if snapshot is None else shelf.read(snapshot.content)
+            return None if snapshot is None else shelf.read(snapshot.content)
         except (ValidationError, SealBroken):
             return None  # kept by another version, or sealed with another key: as good as nothing
-        if snapshot is None or value is None:
-            return None
-        return Kept(value, snapshot.taken_at, is_stale=True, was_cached=True)
-
-    def _sealed(self, verdict: TemplateVerdict) -> str:
-        return self._sealer.seal(self._sheet.dump_json(verdict.sheet)).decode("ascii")
 
     def _opened(self, content: str) -> TemplateVerdict:
         return judged(self._sheet.validate_json(self._sealer.open(content.encode("ascii"))))
-
-
-def _writing(adapter: TypeAdapter[T]) -> Callable[[T], str]:
-    return lambda value: adapter.dump_json(value).decode()
-
-
-def _sold_in(region: Region, products: Sequence[Product]) -> tuple[Product, ...]:
-    return tuple(product for product in products if product.region_id == region.id)

@@ -214,7 +214,7 @@ def test_the_document_tells_of_our_envelope_and_of_the_key(client: httpx2.Client
     assert operation["responses"]["default"]["content"]["application/json"]["schema"]["$ref"].endswith(
         "ProblemAnswer"
     )
-    assert operation["security"] == [{"key": []}]
+    assert operation["security"] == [{"key": []}, {"session": []}]
     assert "security" not in document["paths"]["/health"]["get"]
 
 

@@ -225,6 +225,13 @@ def test_every_reference_in_the_document_leads_somewhere() -> None:
             place = place[step]
 
 
+def test_the_document_names_both_ways_in_and_the_total_of_a_list() -> None:
+    listing = within(DOCUMENT, "paths", "/api/instances", "get")
+    assert listing["security"] == [{"key": []}, {"session": []}]
+    assert within(DOCUMENT, "components", "securitySchemes", "session")["in"] == "cookie"
+    assert {"ETag", "X-Total-Count"} <= within(listing, "responses", "200", "headers").keys()
+
+
 def test_every_change_says_what_body_it_takes() -> None:
     said = {
         (path, method.upper())

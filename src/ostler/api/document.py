@@ -11,6 +11,7 @@ from fastapi.openapi.utils import get_openapi
 
 from ostler.api.problems import ProblemAnswer
 from ostler.api.routes.instance_bodies import documented
+from ostler.api.sessions import COOKIE
 
 DESCRIPTION = """Looks after the GPUs you rent on Novita.ai.
 
@@ -19,6 +20,15 @@ Every route but `/health*` wants a key: `Authorization: Bearer <key>`. What a ke
 Every answer to a key tells in `RateLimit-*` how many requests it has left; one too many is a 429 that says
 in `Retry-After` when to come back.
 Errors have one envelope, `error`, with a `code` to branch on and a `requestId` to find in the log."""
+_WAYS_IN = {
+    "key": {"type": "http", "scheme": "bearer"},
+    "session": {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": COOKIE,
+        "description": "of who signed in at /login",
+    },
+}
 _HEADERS = {
     name: {"description": text, "schema": {"type": "integer", "minimum": least}}
     for name, text, least in (
@@ -40,7 +50,7 @@ _ONE_TOO_MANY = {
 
 
 def describe(app: FastAPI) -> None:
-    """Make the document say what the server does: the key, and our one envelope for every refusal."""
+    """Make the document say what the server does: the ways in, and our one envelope for every refusal."""
 
     def document() -> dict[str, object]:
         if app.openapi_schema is None:
@@ -62,7 +72,7 @@ def _correct(document: dict[str, object]) -> None:
     schemas["ProblemAnswer"] = envelope
     schemas.update(documented())
     _part(document, "components")["headers"] = _HEADERS
-    _part(document, "components")["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+    _part(document, "components")["securitySchemes"] = _WAYS_IN
     refusal = {"description": "The request was refused; `error.code` says why", "content": _REFUSAL}
     for path, methods in _part(document, "paths").items():
         assert isinstance(methods, dict)
@@ -70,7 +80,7 @@ def _correct(document: dict[str, object]) -> None:
             _part(method, "responses").pop("422", None)
             _part(method, "responses")["default"] = refusal
             if not path.startswith("/health"):
-                method["security"] = [{"key": []}]
+                method["security"] = [{way: []} for way in _WAYS_IN]
                 _tell_limits(_part(method, "responses"))
 
 

@@ -29,7 +29,7 @@ from ostler.api.routes.instance_answers import (
 from ostler.api.routes.instance_bodies import PatchBody, described_by
 from ostler.api.routes.instance_waiting import WaitQuestion, waited
 from ostler.api.routes.operations import OperationAnswer, operation_of
-from ostler.api.tags import TAGGED, KnownTags, unchanged
+from ostler.api.tags import KnownTags, tagged, unchanged
 from ostler.domain.lifecycle import State
 from ostler.domain.marks import DIGITS, ID_LENGTH
 from ostler.domain.pairs import MAX_LABELS
@@ -60,6 +60,9 @@ def _alone(cursor: str | None, known: ValidationInfo[object]) -> str | None:
         message = "cannot be given together with an offset"
         raise ValueError(message)
     return cursor
+
+
+_TOTAL = {"schema": {"type": "integer"}, "description": "how many there are on all pages"}
 
 
 class ListQuestion(Question):
@@ -137,7 +140,12 @@ class LastUsedAnswer(Answer):
     message: str
 
 
-@router.get("", summary="List instances, newest first", response_model=ListAnswer, responses=TAGGED)
+@router.get(
+    "",
+    summary="List instances, newest first",
+    response_model=ListAnswer,
+    responses=tagged(**{"X-Total-Count": _TOTAL}),
+)
 async def instances(
     on: Exchange,
     question: Annotated[ListQuestion, Query()],
@@ -169,7 +177,7 @@ async def instances(
     "/by-name/{name}",
     summary="One instance by its name",
     response_model=InstanceDetails,
-    responses=TAGGED,
+    responses=tagged(),
 )
 async def instance_by_name(name: str, on: Exchange, known_tags: KnownTags) -> Response:
     found = await on.instances.reading.details(ByName(name), on.asker)
@@ -180,7 +188,7 @@ async def instance_by_name(name: str, on: Exchange, known_tags: KnownTags) -> Re
     "/{instance_id}",
     summary="One instance; may wait until something is so",
     response_model=InstanceDetails,
-    responses=TAGGED,
+    responses=tagged(),
 )
 async def instance(
     instance_id: Identifier,

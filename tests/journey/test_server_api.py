@@ -89,6 +89,20 @@ def test_a_wrong_part_of_the_path_is_told_in_the_words_of_the_api(client: httpx2
     assert [(each["field"], each["code"]) for each in wrong] == [("templateId", "INVALID_TEMPLATE_ID")]
 
 
+def test_what_is_wrong_with_a_key_that_is_wished_for_is_said_in_words(client: httpx2.Client) -> None:
+    def wrong(**body: object) -> dict[str, object]:
+        (told,) = client.post("/api/keys", json=body).json()["error"]["validationErrors"]
+        assert isinstance(told, dict)
+        return told
+
+    missing = {"field": "name", "code": "MISSING_FIELD", "message": "is required", "value": None}
+    assert wrong() == missing
+    assert str(wrong(name=" x")["message"]).startswith("must be 1 to 63 letters, digits, spaces,")
+    assert str(wrong(name="x", project="-")["message"]).startswith("must be 1 to 63 letters, digits, `.`")
+    for at in ("tomorrow", "2001-01-01T00:00:00Z"):
+        assert wrong(name="x", expiresAt=at)["code"] == "INVALID_EXPIRES_AT"
+
+
 def test_an_unknown_region_is_told_with_those_that_are_known(client: httpx2.Client) -> None:
     answer = client.get("/api/offers", params={"region": "MARS-01"})
     assert answer.status_code == 400

@@ -34,6 +34,7 @@ from ostler.domain.patch_requests import parse_patch
 from ostler.domain.requests import CREATE_FIELDS, Defaults, parse_create
 from ostler.domain.start_requests import parse_start
 from ostler.telemetry.metrics import Metrics
+from tests.support.builders import a_create_body
 from tests.support.gates import a_porch
 
 HEALTH = HealthPolicy()
@@ -230,6 +231,26 @@ def test_the_document_names_both_ways_in_and_the_total_of_a_list() -> None:
     assert listing["security"] == [{"key": []}, {"session": []}]
     assert within(DOCUMENT, "components", "securitySchemes", "session")["in"] == "cookie"
     assert {"ETag", "X-Total-Count"} <= within(listing, "responses", "200", "headers").keys()
+
+
+@pytest.mark.parametrize(
+    ("route", "body", "told"),
+    [
+        (("/api/instances/{instance_id}", "PATCH"), {}, ("body", "must name at least one of name,")),
+        (
+            ("/api/instances", "POST"),
+            a_create_body(envs=[{"key": "A", "value": "1"}, {"key": "A", "value": "2"}]),
+            ("envs", "must name each key once"),
+        ),
+    ],
+)
+def test_what_is_wrong_is_told_by_its_cause(
+    route: tuple[str, str], body: Body, told: tuple[str, str]
+) -> None:
+    with pytest.raises(RequestInvalid) as refused:
+        PARSERS[route](body)
+    (wrong,) = refused.value.errors
+    assert (wrong.field, wrong.message[: len(told[1])], wrong.value) == (*told, None)
 
 
 def test_every_change_says_what_body_it_takes() -> None:

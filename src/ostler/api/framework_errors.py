@@ -59,9 +59,11 @@ def _wrong_field(found: Mapping[str, object]) -> WrongField:
     parts = [str(each) for each in place] if isinstance(place, tuple) else []
     if parts[:1] == ["path"]:  # the parameters of a path have our names; all else is told in camelCase
         parts = [parts[0], *(to_camel(each) for each in parts[1:])]
+    if parts[:1] == ["query"]:  # a parameter that is given several times has no numbers
+        parts = [each for each in parts if not each.isdecimal()]
     name = "body" if kind == "json_invalid" else ".".join(parts[1:]) or parts[0]
     code = _SPECIAL_CODES.get(kind) or f"INVALID_{to_snake(_name(parts)).upper()}"
-    value = None if may_be_secret(name) else found.get("input")
+    value = None if kind == "missing" or may_be_secret(name) else found.get("input")
     return WrongField(field=name, code=code, message=_message(kind, found), value=value)
 
 

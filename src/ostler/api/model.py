@@ -4,6 +4,7 @@ Models for bodies and queries refuse unknown fields by name; models for answers 
 """
 
 import re
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Annotated
@@ -16,11 +17,11 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    GetCoreSchemaHandler,
     PlainSerializer,
 )
 from pydantic.alias_generators import to_camel
 
-_IDENTIFIER = re.compile(r"[A-Za-z0-9_-]{1,100}")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d[Tt ]", re.ASCII)
 
 
@@ -57,16 +58,28 @@ def _ours(instant: datetime) -> datetime:
         raise ValueError(msg) from error
 
 
-def _is_identifier(text: str) -> str:
-    if _IDENTIFIER.fullmatch(text) is None:
-        msg = "must be an id: letters, digits, `-` and `_`, at most 100 of them"
-        raise ValueError(msg)
-    return text
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The form of a text: as a pattern for programs, and in words for whoever gets it wrong."""
+
+    pattern: str
+    allowed: str
+
+    def judged(self, text: str) -> str:
+        """Return a text that has the form."""
+        if re.fullmatch(self.pattern, text) is None:
+            msg = f"must be {self.allowed}"
+            raise ValueError(msg)
+        return text
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> object:
+        described = Field(json_schema_extra={"pattern": self.pattern})
+        return handler(Annotated[source, described, AfterValidator(self.judged)])
 
 
 # an id of whatever kind; what looks like one and is none is not found
 Identifier = Annotated[
-    str, AfterValidator(_is_identifier), Field(json_schema_extra={"pattern": f"^{_IDENTIFIER.pattern}$"})
+    str, Form(r"^[A-Za-z0-9_-]{1,100}$", "an id: letters, digits, `-` and `_`, at most 100 of them")
 ]
 # what the database can hold; no row has such a number
 MOST_ROWS = 2**63 - 1

@@ -61,7 +61,7 @@ def granted(name: str, asked: Grant, own: Grant, now: datetime) -> Grant:
         errors.append(FieldError("name", FieldCode.INVALID_KEY_NAME, f"must be none of {taken}", name))
     if asked.expires_at is not None and asked.expires_at <= now:
         past = asked.expires_at.isoformat()
-        errors.append(FieldError("expiresAt", FieldCode.INVALID_EXPIRY, "must lie ahead", past))
+        errors.append(FieldError("expiresAt", FieldCode.INVALID_EXPIRES_AT, "must lie ahead", past))
     if errors:
         raise RequestInvalid(errors)
     if not own.role.covers(asked.role):

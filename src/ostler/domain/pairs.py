@@ -28,6 +28,9 @@ def read_envs(fields: Fields) -> dict[str, str]:
     if value is None:
         return {}
     pairs = _listed(value) if isinstance(value, list) else value
+    if isinstance(value, list) and is_object(pairs) and len(pairs) < len(value):
+        fields.wrong("envs", FieldCode.INVALID_ENVS, "must name each key once", is_secret=True)
+        return {}
     if is_object(pairs) and len(pairs) <= MAX_ENVS and all(_is_env(*pair) for pair in pairs.items()):
         return {key: str(text) for key, text in pairs.items()}
     fields.wrong("envs", FieldCode.INVALID_ENVS, _ENVS_ALLOWED, is_secret=True)
@@ -51,7 +54,7 @@ def _listed(items: list[object]) -> Mapping[str, object] | None:
         if not is_object(item) or set(item) != {"key", "value"}:
             return None
         key = item["key"]
-        if not isinstance(key, str) or key in pairs:
+        if not isinstance(key, str):
             return None
         pairs[key] = item["value"]
     return pairs

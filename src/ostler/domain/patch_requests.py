@@ -51,7 +51,7 @@ def parse_patch(body: Mapping[str, object]) -> PatchRequest:
         on_limit=fields.choice("onLimit", FieldCode.INVALID_LIMIT, OnLimit),
     )
     if not body:
-        fields.wrong("", FieldCode.INVALID_BODY, f"must name at least one of {', '.join(_KNOWN)}")
+        fields.wrong("body", FieldCode.INVALID_BODY, f"must name at least one of {', '.join(_KNOWN)}")
     if fields.errors:
         raise RequestInvalid(fields.errors)
     return request

@@ -86,7 +86,9 @@ class WatchStanding:
             detail = f"suspect: {_SUSPICIONS[state.suspicion]}; confirm the account"
             return Finding(Standing.DEGRADED, detail, state.confirmed_at)
         if state.failures:
-            detail = f"{state.failures} passes in a row came to nothing: {state.error}"
+            count = state.failures
+            passes = "the last pass" if count == 1 else f"the last {count} passes"
+            detail = f"{passes} came to nothing: {state.error}"
             return Finding(Standing.DEGRADED, detail, state.confirmed_at)
         if lag is None or state.last_pass is None:
             return Finding(Standing.UNKNOWN, "no pass yet")

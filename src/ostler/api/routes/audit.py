@@ -10,12 +10,12 @@ from pydantic import Field
 
 from ostler.api.backing import WithAuditLog
 from ostler.api.exchange import Exchange
-from ostler.api.model import Answer, GivenInstant, Identifier, Instant, Question
+from ostler.api.model import Answer, Form, GivenInstant, Identifier, Instant, Question
 from ostler.domain.roles import Role
 from ostler.store.audit_log import AuditEntry, AuditFilter, AuditOutcome, Means
 
 router = APIRouter(prefix="/api/audit", tags=["audit"])
-_CURSOR = r"^[1-9][0-9]{0,17}$"
+_CURSOR = Form(r"^[1-9][0-9]{0,17}$", "the `nextCursor` of a page")
 
 
 class AuditQuestion(Question):
@@ -31,7 +31,7 @@ class AuditQuestion(Question):
     outcome: AuditOutcome | None = None
     since: GivenInstant | None = None
     until: GivenInstant | None = Field(None, description="lines from before this instant")
-    cursor: str | None = Field(None, pattern=_CURSOR, description="`nextCursor` of the page before")
+    cursor: Annotated[str, _CURSOR] | None = Field(None, description="`nextCursor` of the page before")
     limit: int = Field(100, ge=1, le=500)
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
-from ostler.api.model import Question
+from ostler.api.model import Form, Question
 from ostler.domain.catalogue import BillingMode
 from ostler.domain.spec import OnFailure, OnLimit, OnReclaim
 
@@ -25,7 +25,13 @@ Status = Annotated[int, Field(ge=100, le=399)]
 EnvValue = Annotated[str, Field(max_length=4095, pattern=r"^[^\x00]*$")]
 LabelValue = Annotated[str, Field(max_length=255, pattern=r"^[^\x00-\x1f\x7f]*$")]
 WebhookUrl = Annotated[str, Field(max_length=2048, pattern="^https?://", json_schema_extra={"format": "iri"})]
-Project = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")]
+Project = Annotated[
+    str,
+    Form(
+        r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$",
+        "1 to 63 letters, digits, `.`, `_` and `-`, the first a letter or digit",
+    ),
+]
 # what keys may be is said by `propertyNames`: a pattern on the key's type would let all others pass
 _LABEL_KEYS: JsonDict = {"propertyNames": {"pattern": r"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$"}}
 _ENV_KEYS: JsonDict = {"propertyNames": {"minLength": 1, "maxLength": 511, "pattern": r"^[^=\x00]*$"}}

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field, ValidationInfo
 
 from ostler.api.exchange import Exchange
 from ostler.api.json_body import JsonBody
-from ostler.api.model import Answer, Dollars, GivenInstant, Identifier, Instant, Question, RowNumber
+from ostler.api.model import Answer, Dollars, Form, GivenInstant, Identifier, Instant, Question, RowNumber
 from ostler.api.remembered import remember
 from ostler.api.routes.drawn_instances import (
     DrawnList,
@@ -43,8 +43,8 @@ router = APIRouter(prefix="/api/instances", tags=["instances"])
 _KNOWN_STATES = {state.value: state for state in State} | {"stopped": State.EXITED}
 _STATE = "|".join(_KNOWN_STATES)
 _STATES = f"^({_STATE})(,({_STATE}))*$"
-_LABEL = "^[^=]+(=.*)?$"
-_CURSOR = f"^([{DIGITS}]{{{ID_LENGTH}}}|{OF_STRANGERS}.+)$"
+_LABEL = Form("^[^=]+(=.*)?$", "`key` or `key=value`")
+_CURSOR = Form(f"^([{DIGITS}]{{{ID_LENGTH}}}|{OF_STRANGERS}.+)$", "the `nextCursor` of a page")
 _MOST = 500
 
 
@@ -74,14 +74,14 @@ class ListQuestion(Question):
     name: str | None = Field(None, max_length=100)
     project: str | None = Field(None, max_length=63)
     region: str | None = Field(None, max_length=100)
-    label: list[Annotated[str, Field(pattern=_LABEL)]] = Field(
+    label: list[Annotated[str, _LABEL]] = Field(
         [], max_length=MAX_LABELS, description="`key` or `key=value`; may be repeated"
     )
     source: ListSource = Field(ListSource.LOCAL, description="`novita`: what only the cloud has")
     limit: int = Field(_MOST, ge=1, le=_MOST)
     offset: int = Field(0, ge=0, le=1_000_000_000)
-    cursor: Annotated[str | None, AfterValidator(_alone)] = Field(
-        None, max_length=300, pattern=_CURSOR, description="`nextCursor` of the page before"
+    cursor: Annotated[Annotated[str, _CURSOR] | None, AfterValidator(_alone)] = Field(
+        None, max_length=300, description="`nextCursor` of the page before"
     )
 
 

@@ -11,11 +11,12 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 
 from ostler.api.exchange import Exchange
-from ostler.api.model import Answer, Identifier, Instant, Question
+from ostler.api.model import Answer, Form, Identifier, Instant, Question
 from ostler.usecases.background import POSITION, BackgroundJob, WorkStatus, position
 from ostler.usecases.background_lists import WorkFilter, WorkStats
 
 router = APIRouter(prefix="/api/jobs", tags=["jobs"])
+_CURSOR = Form(POSITION, "the `nextCursor` of a page")
 
 
 class JobsQuestion(Question):
@@ -24,7 +25,7 @@ class JobsQuestion(Question):
     type: str | None = Field(None, max_length=64)
     status: WorkStatus | None = None
     instance_id: Identifier | None = None
-    cursor: str | None = Field(None, pattern=POSITION, description="`nextCursor` of the page before")
+    cursor: Annotated[str, _CURSOR] | None = Field(None, description="`nextCursor` of the page before")
     limit: int = Field(100, ge=1, le=500)
 
 

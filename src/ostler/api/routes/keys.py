@@ -13,14 +13,17 @@ from pydantic import Field
 
 from ostler.api.backing import WithKeys
 from ostler.api.exchange import Exchange
-from ostler.api.model import Answer, GivenInstant, Identifier, Instant, Question
+from ostler.api.model import Answer, Form, GivenInstant, Identifier, Instant, Question
 from ostler.api.routes.instance_bodies import Project
 from ostler.domain.keys import Grant
 from ostler.domain.roles import Role
 from ostler.store.api_keys import ApiKeyRow, KeyFilter
 
 router = APIRouter(prefix="/api/keys", tags=["keys"])
-_NAME = r"^[A-Za-z0-9][A-Za-z0-9 ._@-]{0,62}$"
+_NAME = Form(
+    r"^[A-Za-z0-9][A-Za-z0-9 ._@-]{0,62}$",
+    "1 to 63 letters, digits, spaces, `.`, `_`, `@` and `-`, the first a letter or digit",
+)
 
 
 class KeyStatus(StrEnum):
@@ -34,7 +37,7 @@ class KeyStatus(StrEnum):
 class KeyBody(Question):
     """The key that is wanted."""
 
-    name: str = Field(pattern=_NAME, description="under which its holder stands in events and operations")
+    name: Annotated[str, _NAME] = Field(description="under which its holder stands in events and operations")
     role: Role = Field(Role.VIEWER, description="at most your own")
     project: Project | None = Field(None, description="the only one that exists for the key; null: all")
     expires_at: GivenInstant | None = Field(None, description="at most your own key's")

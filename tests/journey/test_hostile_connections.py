@@ -5,6 +5,7 @@ Each is refused in our envelope, or hung up on, while everybody else is served; 
 
 import gzip
 import socket
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -50,6 +51,22 @@ def heard(line: socket.socket) -> bytes:
     except ConnectionError:
         pass
     return answer
+
+
+def test_a_reader_that_vanishes_without_a_word_is_asked_after(server: OstlerProcess) -> None:
+    with connected(server) as line:
+        ends = [f"{address[1]:04X}" for address in (line.getpeername(), line.getsockname())]
+        pause = threading.Event()
+        while timer_of(*ends) != "02":  # the system's word for keepalive; the server may not have seen us yet
+            pause.wait(0.02)
+
+
+def timer_of(own_port: str, other_port: str) -> str:
+    """Return which timer runs for an end of a connection."""
+    rows = [row.split() for row in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    ports = [own_port, other_port]
+    found = [row[5] for row in rows if [end.rpartition(":")[2] for end in row[1:3]] == ports]
+    return found[0].partition(":")[0] if found else ""
 
 
 def memory_of(server: OstlerProcess) -> int:

@@ -8,6 +8,7 @@ has our envelope, and the connection is closed.
 import asyncio
 import resource
 import secrets
+import socket
 import sys
 from http import HTTPStatus
 
@@ -19,6 +20,7 @@ from ostler.clock import SystemClock
 MOST_HEAD_BYTES = 65_536
 HEAD_PATIENCE_S = 20.0
 BODY_PATIENCE_S = 60.0
+_KEEPALIVE = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}  # a silent end is let go after 90 s
 
 _MALFORMED = Problem(
     HTTPStatus.BAD_REQUEST, "MALFORMED_REQUEST", "This is not HTTP as Ostler understands it."
@@ -67,6 +69,7 @@ class Connection(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own
         super().connection_made(transport)
+        _ask_after(transport.get_extra_info("socket"))
         if len(self.connections) > most_connections():
             self._refuse(_TOO_MANY)
         else:
@@ -129,3 +132,13 @@ class Connection(HttpToolsProtocol):
             self.transport.write(STATUS_LINE[problem.status] + head + b"connection: close\r\n\r\n" + body)
         self._be_content()
         self.transport.close()
+
+
+def _ask_after(line: socket.socket | None) -> None:
+    """Have the system ask whether the other end is still there: who only listens may vanish in silence."""
+    if line is None:
+        return
+    line.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, figure in _KEEPALIVE.items():
+        if hasattr(socket, name):  # not every system lets us choose
+            line.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), figure)

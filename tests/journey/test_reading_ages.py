@@ -115,6 +115,17 @@ async def test_nobody_asks_for_the_pass_that_is_under_way_anyhow() -> None:
     assert standing.known.asked == 0
 
 
+async def test_readers_do_not_hurry_a_cloud_that_is_down() -> None:
+    async with an_installation() as home, watched(home, timedelta(seconds=300)) as (process, standing):
+        await running(process)
+        reading = Reading(process.database, process.recorder, process.clock, standing.picture, standing.renew)
+        home.simulated.next_call("*", server_error(503), times=10_000)
+        for _ in range(600):
+            await process.clock.sleep(1)
+            await reading.heading(ListWish())
+    assert 10 <= standing.known.failures <= 25
+
+
 async def test_a_list_shows_a_look_at_one_that_is_newer_than_the_pass() -> None:
     async with an_installation() as home, watched(home, timedelta(seconds=300)) as (process, standing):
         instance_id = await running(process)

@@ -78,6 +78,22 @@ def _limit_pages(connection: Connection) -> int:
     return pages
 
 
+async def test_a_file_that_was_replaced_is_not_written_to_and_heals_when_it_is_back(tmp_path: Path) -> None:
+    file, aside = tmp_path / "ostler.db", tmp_path / "aside.db"
+    async with opened(f"sqlite:///{file}") as database:
+        await database.write(partial(_lease, "before"))
+        file.rename(aside)
+        file.write_bytes(b"")
+        with pytest.raises(StoreUnavailable, match="another file stands where its own was"):
+            await database.write(partial(_lease, "while"))
+        assert file.read_bytes() == b""
+        assert await database.read(_count) == 1
+        aside.rename(file)
+        await database.write(partial(_lease, "after"))
+    async with opened(f"sqlite:///{file}") as database:
+        assert await database.read(_count) == 2
+
+
 async def test_a_constraint_that_is_checked_at_the_commit_hurts_only_its_own_write(sqlite_url: str) -> None:
     def make(connection: Connection) -> None:
         connection.execute(text("CREATE TABLE parent (id INTEGER PRIMARY KEY)"))

@@ -42,10 +42,21 @@ def locked(_home: Home, folder: Path) -> Iterator[None]:
         other.execute("ROLLBACK")
 
 
+@contextmanager
+def moved_away(_home: Home, folder: Path) -> Iterator[None]:
+    """Let the file stand elsewhere."""
+    file = folder / FILE
+    elsewhere = file.rename(folder / "elsewhere.db")
+    yield
+    assert not file.exists()
+    elsewhere.rename(file)
+
+
 LOCKED = Trouble("another program has locked it", locked)
 FAILING = Trouble(
     "its disk cannot be read or written", lambda home, _: no_file_may_grow(home.server.process.pid)
 )
+MOVED = Trouble("its file was moved or removed: put it back, or restore a backup", moved_away)
 FULL = Trouble("its disk is full", lambda _, folder: filled(folder))
 
 
@@ -102,6 +113,7 @@ def errors(home: Home) -> list[object]:
     [
         pytest.param(LOCKED, id="locked"),
         pytest.param(FAILING, id="failing"),
+        pytest.param(MOVED, id="moved"),
         pytest.param(FULL, id="full", marks=pytest.mark.needs("mount")),
     ],
 )

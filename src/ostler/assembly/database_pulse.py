@@ -73,10 +73,8 @@ class DatabasePulse:
         self._asked_at = self._clock.monotonic()
         refused = self._refused
         try:
-            if refused > self._outlived:
-                await database.write(prove_writable)
-            else:
-                await database.read(_ask)
+            await database.write(prove_writable if refused > self._outlived else _ask)
+            await database.read(_ask)
         except StoreUnavailable as error:
             self._trouble = error.trouble.value
         else:

@@ -82,6 +82,8 @@ class Trouble(StrEnum):
     DISK_FAILING = "its disk cannot be read or written"
     NO_ROOM = "it has no memory or no connection left"
     LOST_RACES = "it is too busy"
+    REMOVED = "its file was moved or removed: put it back, or restore a backup"
+    REPLACED = "another file stands where its own was: put its own back, or restart to use the other"
     DAMAGED = "it is damaged: restore a backup"
     CLOSED = "it has been closed"
 

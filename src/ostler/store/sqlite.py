@@ -6,7 +6,7 @@ an answered write survives the loss of power. The directory is locked against ot
 """
 
 import asyncio
-import threading
+import queue
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -20,7 +20,8 @@ from ostler.store.database import DatabaseConfig, StoreUnavailable, Trouble
 from ostler.store.directory_lock import DirectoryLock
 from ostler.store.migrate import migrate_sqlite
 from ostler.store.signals import Signals
-from ostler.store.sqlite_connection import DATABASE, SqliteLink, SqliteSource, translated
+from ostler.store.sqlite_connection import SqliteLink, SqliteSource, translated
+from ostler.store.sqlite_file import DATABASE, OpenFile
 from ostler.store.sqlite_writer import Order, SqliteWriter
 from ostler.store.stamps import Stamps
 
@@ -32,15 +33,16 @@ class SqliteDatabase:
 
     is_exclusive = True
 
-    def __init__(self, source: SqliteSource, lock: DirectoryLock, readers: int) -> None:
+    def __init__(self, source: SqliteSource, file: OpenFile, lock: DirectoryLock, readers: int) -> None:
         self.signals = Signals()
-        self._source = source
         self._lock = lock
         self.stamps = Stamps()
-        self._writer = SqliteWriter(source, self.signals, self.stamps)
+        self._writer = SqliteWriter(source, file, self.signals, self.stamps)
         self._readers = ThreadPoolExecutor(readers, "sqlite-reader")
-        self._mine = threading.local()  # each reader thread keeps its link
-        self._links: list[SqliteLink] = []
+        self._links = [SqliteLink(source, writes=False) for _ in range(readers)]
+        self._idle: queue.LifoQueue[SqliteLink] = queue.LifoQueue()  # as many as threads: none ever waits
+        for link in self._links:
+            self._idle.put(link)
         self._is_closed = False
         self._writer.start()
 
@@ -73,23 +75,17 @@ class SqliteDatabase:
             raise StoreUnavailable(DATABASE, Trouble.CLOSED)
 
     def _read(self, work: Callable[[Connection], T]) -> T:
+        link = self._idle.get()
         try:
-            link = self._link()
             link.mark_beginning()
             with link.connection.begin() as transaction:
                 result = work(link.connection)
                 transaction.rollback()
         except DBAPIError as error:
             raise translated(error, writes=False) from error
+        finally:
+            self._idle.put(link)
         return result
-
-    def _link(self) -> SqliteLink:
-        link: SqliteLink | None = getattr(self._mine, "link", None)
-        if link is None:
-            link = SqliteLink(self._source, writes=False)
-            self._mine.link = link
-            self._links.append(link)
-        return link
 
 
 def open_sqlite(config: DatabaseConfig, clock: Clock) -> SqliteDatabase:
@@ -100,7 +96,7 @@ def open_sqlite(config: DatabaseConfig, clock: Clock) -> SqliteDatabase:
     try:
         source = SqliteSource(path.as_uri(), clock, config.busy_timeout_s)
         migrate_sqlite(source)
-        return SqliteDatabase(source, lock, config.readers)
+        return SqliteDatabase(source, OpenFile(path), lock, config.readers)
     except BaseException:
         lock.release()
         raise

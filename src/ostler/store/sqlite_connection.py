@@ -15,8 +15,7 @@ from sqlalchemy.pool import NullPool
 from ostler.clock import Clock
 from ostler.store.database import StoreUnavailable, Trouble
 from ostler.store.instants import SQLITE_NOW, microseconds
-
-DATABASE = "the SQLite database"
+from ostler.store.sqlite_file import DATABASE
 
 # The world's fault and not the statement's.
 _TROUBLES = {

@@ -16,7 +16,8 @@ from sqlalchemy.exc import DBAPIError
 
 from ostler.store.database import StoreUnavailable, Trouble
 from ostler.store.signals import Aftermath, Signals, begin_aftermath
-from ostler.store.sqlite_connection import DATABASE, SqliteLink, SqliteSource, translated
+from ostler.store.sqlite_connection import SqliteLink, SqliteSource, translated
+from ostler.store.sqlite_file import DATABASE, OpenFile
 from ostler.store.stamps import Stamps
 
 _GROUP = 256  # at most this many writes wait for one another's commit
@@ -42,8 +43,9 @@ class Order:
 class SqliteWriter:
     """Takes orders from event loops and carries them out in groups, in the order in which they came."""
 
-    def __init__(self, source: SqliteSource, signals: Signals, stamps: Stamps) -> None:
+    def __init__(self, source: SqliteSource, file: OpenFile, signals: Signals, stamps: Stamps) -> None:
         self._source = source
+        self._file = file
         self._stamps = stamps
         self._signals = signals
         self._orders: queue.SimpleQueue[Order | None] = queue.SimpleQueue()
@@ -87,6 +89,7 @@ class SqliteWriter:
 
     def _carry_out(self, group: list[Order]) -> None:
         """Run the group's first order and those that come meanwhile in one transaction."""
+        self._file.require_in_place()
         link = self._open_link()
         began = self._source.clock.monotonic()
         with contextlib.ExitStack() as changing, link.connection.begin():

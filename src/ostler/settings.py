@@ -7,6 +7,7 @@ The table in docs/configuration.md is generated from the fields below and those 
 
 import ipaddress
 import logging
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
@@ -14,7 +15,7 @@ from pydantic import AnyHttpUrl, Field, SecretStr, ValidationError, ValidationIn
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from ostler.settings_fleet import FleetSettings
-from ostler.settings_kinds import DatabaseUrl, NetworkList, SendableKey, SigningSecret
+from ostler.settings_kinds import BaseUrl, DatabaseUrl, HostName, NetworkList, SendableKey, SigningSecret
 from ostler.settings_report import SettingsError, WrongSetting, unreadable_file, wrong_lines, wrong_settings
 
 Switch = Literal["on", "off"]
@@ -35,7 +36,7 @@ class Settings(FleetSettings, BaseSettings):
 
     # The server
     port: int = Field(3000, alias="PORT", ge=0, le=65_535, description="port to listen on; 0 = any free one")
-    public_url: AnyHttpUrl | None = Field(
+    public_url: BaseUrl | None = Field(
         None, alias="OSTLER_PUBLIC_URL", description="how browsers reach Ostler, when behind a proxy"
     )
     auth: Switch = Field("on", alias="OSTLER_AUTH", description="`off` only on loopback: no key is asked for")
@@ -45,7 +46,7 @@ class Settings(FleetSettings, BaseSettings):
         min_length=16,
         description="key of the administrator; else made once, kept in the data directory",
     )
-    secret_key: SecretStr | None = Field(
+    secret_key: SendableKey | None = Field(
         None,
         alias="OSTLER_SECRET_KEY",
         min_length=16,
@@ -57,7 +58,7 @@ class Settings(FleetSettings, BaseSettings):
         description="former secret keys, of any length, commas between, until `ostler doctor` says otherwise",
     )
     # behind the keys, because what it allows depends on them
-    host: str = Field("127.0.0.1", alias="HOST", min_length=1, description="address to listen on")
+    host: HostName = Field("127.0.0.1", alias="HOST", min_length=1, description="address to listen on")
     api_rate_limit: Switch = Field("on", alias="OSTLER_API_RATE_LIMIT", description="limit requests per key")
     rate_limit_window_ms: int = Field(
         60_000, alias="RATE_LIMIT_WINDOW_MS", ge=100, le=3_600_000, description="window of the limit per key"
@@ -173,12 +174,28 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def load_settings() -> Settings:
-    """Return the settings of this process, or raise one SettingsError that lists all that is wrong."""
+class Given(BaseSettings):
+    """What is given, right or wrong, of what some commands demand."""
+
+    model_config = Settings.model_config
+    novita_api_key: SecretStr | None = Field(None, alias="NOVITA_API_KEY")
+    simulate: bool | str = Field(default=False, alias="OSTLER_SIMULATE")
+    database_url: SecretStr | None = Field(None, alias="OSTLER_DATABASE_URL")
+
+
+Demand = Callable[[Given], WrongSetting | None]
+
+
+def load_settings(*demands: Demand) -> Settings:
+    """Return the settings of this process, or raise one SettingsError that lists all that is wrong.
+
+    A demand is what the command that is run cannot do without.
+    """
     wrong: list[WrongSetting] = []
     logging.getLogger("dotenv.main").setLevel(logging.ERROR)  # the lines it warns of are told with all else
     try:
         wrong += wrong_lines(ENV_FILE)
+        wrong += [unmet for demand in demands if (unmet := demand(Given())) is not None]
         settings = Settings()
     except ValidationError as error:
         raise SettingsError([*wrong, *wrong_settings(error, dict(Settings.model_fields))]) from None

@@ -5,7 +5,7 @@ A plain model, which reads nothing: `Settings` in settings.py takes it in and re
 
 from pydantic import AnyHttpUrl, BaseModel, Field
 
-from ostler.settings_kinds import SendableKey
+from ostler.settings_kinds import BaseUrl, SendableKey
 
 
 class FleetSettings(BaseModel):
@@ -15,7 +15,7 @@ class FleetSettings(BaseModel):
     novita_api_key: SendableKey | None = Field(
         None, alias="NOVITA_API_KEY", description="the key of your Novita account"
     )
-    novita_api_base_url: AnyHttpUrl = Field(
+    novita_api_base_url: BaseUrl = Field(
         AnyHttpUrl("https://api.novita.ai"),
         alias="NOVITA_API_BASE_URL",
         description="root of the cloud's API",

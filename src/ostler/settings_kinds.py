@@ -7,10 +7,13 @@ Used by settings.py and settings_fleet.py for their fields.
 import base64
 import binascii
 import ipaddress
+import re
 from typing import Annotated, TypeAlias
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, SecretStr
+from pydantic import AfterValidator, AnyHttpUrl, SecretStr
+
+_HOST_NAME = re.compile(r"[0-9A-Za-z_]([0-9A-Za-z_.-]*[0-9A-Za-z_.])?")
 
 
 def _filled(secret: SecretStr) -> SecretStr:
@@ -53,6 +56,26 @@ def _naming_a_database(url: SecretStr) -> SecretStr:
     return url
 
 
+def _address_alone(url: AnyHttpUrl) -> AnyHttpUrl:
+    if url.username is not None or url.password is not None:
+        msg = "must be without a user and a password"
+        raise ValueError(msg)
+    if url.query is not None or url.fragment is not None:
+        msg = "must be without anything behind ? or #"
+        raise ValueError(msg)
+    return url
+
+
+def _naming_a_host(text: str) -> str:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        if not _HOST_NAME.fullmatch(text):
+            msg = "must be an IP address or the name of a host"
+            raise ValueError(msg) from None
+    return text
+
+
 def networks(text: str) -> tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]:
     """Return the addresses and networks that a setting lists; raise ValueError."""
     return tuple(ipaddress.ip_network(part.strip()) for part in text.split(",") if part.strip())
@@ -76,6 +99,8 @@ def _is_base64(text: str) -> bool:
         return False
 
 
+BaseUrl: TypeAlias = Annotated[AnyHttpUrl, AfterValidator(_address_alone)]  # paths are put behind it
+HostName: TypeAlias = Annotated[str, AfterValidator(_naming_a_host)]
 SendableKey: TypeAlias = Annotated[SecretStr, AfterValidator(_sendable)]  # goes into an HTTP header
 SigningSecret: TypeAlias = Annotated[SecretStr, AfterValidator(_able_to_sign)]
 NetworkList: TypeAlias = Annotated[str, AfterValidator(_listing_networks)]

@@ -18,7 +18,7 @@ _AT_MOST_S = 10  # a second or so, on a machine that is busy with other tests
 _SHARED = {
     "INSTANCE_POLL_INTERVAL": "300",
     "COMPREHENSIVE_CACHE_TTL": "600",
-    "OSTLER_SECRET_KEY": "a secret key that both replicas share 0123456789",
+    "OSTLER_SECRET_KEY": "a-secret-key-that-both-replicas-share-0123456789",
     "OSTLER_API_RATE_LIMIT": "off",
 }
 

@@ -23,7 +23,7 @@ def settings(postgres_server: URL) -> Iterator[dict[str, str]]:
     with an_empty_database(postgres_server) as url, spawned_simulator() as cloud:
         yield {
             "OSTLER_DATABASE_URL": url,
-            "OSTLER_SECRET_KEY": "a secret key that all replicas share 0123456789",
+            "OSTLER_SECRET_KEY": "a-secret-key-that-all-replicas-share-0123456789",
             "OSTLER_FAST_POLL_SECONDS": "0.2",
             "OSTLER_RATE_LIMIT_PER_MINUTE": "0",
             "NOVITA_API_KEY": "sk_simulated",
@@ -87,7 +87,7 @@ def test_what_a_worker_lacks_is_told_at_once(tmp_path: Path) -> None:
     ended = ostler("worker", directory=tmp_path)
     assert ended.code == 2
     assert "NOVITA_API_KEY" in ended.stderr
-    assert "OSTLER_DATABASE_URL=postgresql://" in ended.stderr
+    assert "OSTLER_DATABASE_URL=: must be postgresql://" in ended.stderr
 
 
 def test_a_port_of_a_worker_that_is_taken_is_told_with_the_way_out(tmp_path: Path) -> None:

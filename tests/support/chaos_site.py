@@ -26,7 +26,7 @@ _CLOCK = SystemClock()
 _GENTLE = {
     "NOVITA_API_KEY": "sk_x",
     "OSTLER_ADMIN_KEY": ADMIN_KEY,
-    "OSTLER_SECRET_KEY": "a key that all lives of a site share",
+    "OSTLER_SECRET_KEY": "a-key-that-all-lives-of-a-site-share",
     "OSTLER_LOG_FORMAT": "json",
     "OSTLER_RATE_LIMIT_PER_MINUTE": "0",
     "OSTLER_API_RATE_LIMIT": "off",

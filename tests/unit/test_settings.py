@@ -90,7 +90,7 @@ def test_an_address_that_is_no_database_is_refused(url: str, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("key", ["two words", "schl\u00fcssel", "line\nbreak"])
-@pytest.mark.parametrize("variable", ["NOVITA_API_KEY", "OSTLER_ADMIN_KEY"])
+@pytest.mark.parametrize("variable", ["NOVITA_API_KEY", "OSTLER_ADMIN_KEY", "OSTLER_SECRET_KEY"])
 def test_a_key_that_no_header_can_carry_is_refused(
     variable: str, key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,6 +126,25 @@ def test_a_former_key_may_be_as_short_as_it_was(monkeypatch: pytest.MonkeyPatch)
     former = load_settings().former_secret_keys
     assert former is not None
     assert former.get_secret_value() == "k"
+
+
+@pytest.mark.parametrize("variable", ["OSTLER_PUBLIC_URL", "NOVITA_API_BASE_URL"])
+@pytest.mark.parametrize("rest", ["me:canary@host/", "host/?token=canary", "host/#canary"])
+def test_an_address_that_paths_are_put_behind_is_an_address_alone(
+    variable: str, rest: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = wrong_variables(monkeypatch, **{variable: f"https://{rest}"})
+    assert "must be without" in told[variable]
+    assert "canary@" not in told[variable]
+
+
+@pytest.mark.parametrize("host", ["not a host", "-h", "127.0.0.1:3000", "http://localhost"])
+def test_what_can_be_no_host_is_told_as_such_and_not_for_want_of_keys(
+    host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert wrong_variables(monkeypatch, HOST=host) == {
+        "HOST": f"HOST={host}: must be an IP address or the name of a host"
+    }
 
 
 def test_a_file_of_settings_that_is_no_text_is_told(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ A complaint says what is wrong and what to do; it is never a stack trace.
 
 import sys
 
-from ostler.settings import Settings, load_settings
+from ostler.settings import Demand, Settings, load_settings
 from ostler.settings_report import SettingsError
 
 
@@ -14,10 +14,10 @@ def complain(message: str) -> None:
     sys.stderr.write(f"ostler: {message}\n")
 
 
-def settings_or_complaint() -> Settings | None:
-    """Return the settings, or None after having listed all that is wrong with them."""
+def settings_or_complaint(*demands: Demand) -> Settings | None:
+    """Return the settings, or None after having listed all that is wrong or missing."""
     try:
-        return load_settings()
+        return load_settings(*demands)
     except SettingsError as error:
         count = len(error.wrong)
         complain(f"{count} setting{'s' if count > 1 else ''} cannot be used:")

@@ -17,7 +17,8 @@ from ostler.assembly.worker import Working, run_worker
 from ostler.cli.complaints import complain, settings_or_complaint
 from ostler.cli.exits import Exit
 from ostler.datadir import DataDirectoryError
-from ostler.settings import Settings
+from ostler.settings import Given
+from ostler.settings_report import WrongSetting
 from ostler.store.database import StoreUnavailable
 from ostler.store.opening import UNUSABLE
 from ostler.store.sealing import SealBroken
@@ -33,10 +34,8 @@ def up() -> int:
 
 def serve() -> int:
     """Start the API and the dashboard for the cloud that the settings name."""
-    settings = settings_or_complaint()
-    if settings is None or not _names_a_cloud(settings):
-        return Exit.USAGE
-    return _run(run_server(settings, _welcome))
+    settings = settings_or_complaint(_names_a_cloud)
+    return Exit.USAGE if settings is None else _run(run_server(settings, _welcome))
 
 
 def worker(*, port: Annotated[int | None, Parameter(validator=Number(gte=0, lte=65_535))] = None) -> int:
@@ -47,28 +46,28 @@ def worker(*, port: Annotated[int | None, Parameter(validator=Number(gte=0, lte=
     port
         Answer `/health` and `/metrics` on this port, 0 being any free one; without it, listen nowhere.
     """
-    settings = settings_or_complaint()
-    if settings is None or not all([_names_a_cloud(settings), _shares_a_database(settings)]):
-        return Exit.USAGE
-    return _run(run_worker(settings, _greet, port))
+    settings = settings_or_complaint(_names_a_cloud, _shares_a_database)
+    return Exit.USAGE if settings is None else _run(run_worker(settings, _greet, port))
 
 
-def _names_a_cloud(settings: Settings) -> bool:
-    if settings.is_simulated and not settings.simulate:
-        complain("NOVITA_API_KEY is not set. Set it, or OSTLER_SIMULATE=true for the simulated cloud.")
-        return False
-    return True
-
-
-def _shares_a_database(settings: Settings) -> bool:
-    url = "" if settings.database_url is None else settings.database_url.get_secret_value()
-    if not url.startswith(("postgresql://", "postgres://")):
-        complain(
-            "a worker shares a PostgreSQL database with servers: set OSTLER_DATABASE_URL=postgresql://… "
-            "(on SQLite one process does everything: `ostler up` or `ostler serve`)."
+def _names_a_cloud(given: Given) -> WrongSetting | None:
+    if given.novita_api_key is None and given.simulate is False:
+        return WrongSetting(
+            "NOVITA_API_KEY", "", "must be set, or OSTLER_SIMULATE=true for the simulated cloud"
         )
-        return False
-    return True
+    return None
+
+
+def _shares_a_database(given: Given) -> WrongSetting | None:
+    url = "" if given.database_url is None else given.database_url.get_secret_value()
+    if url.startswith(("postgresql://", "postgres://")):
+        return None
+    return WrongSetting(
+        "OSTLER_DATABASE_URL",
+        "***" if url else "",
+        "must be postgresql://…, which a worker shares with servers; on SQLite one process does everything "
+        "(`ostler up` or `ostler serve`)",
+    )
 
 
 def _run(process: Coroutine[None, None, None]) -> int:

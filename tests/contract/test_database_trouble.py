@@ -111,7 +111,7 @@ async def test_a_constraint_that_is_checked_at_the_commit_hurts_only_its_own_wri
 
 
 async def test_a_second_opener_of_the_same_sqlite_is_refused_with_the_reason(sqlite_url: str) -> None:
-    path = sqlite_url.removeprefix("sqlite:///")
+    path = str(Path(sqlite_url.removeprefix("sqlite:///")).parent)
     process = subprocess.Popen(  # noqa: S603, ASYNC220 -- our own program, and it answers at once
         [sys.executable, "-c", _HOLD_LOCK, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )

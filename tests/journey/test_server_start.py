@@ -84,14 +84,16 @@ def test_a_port_that_is_taken_is_told_with_the_way_out(tmp_path: Path) -> None:
 def test_a_second_process_on_the_same_data_is_told_what_to_do(tmp_path: Path) -> None:
     with running_ostler(tmp_path):
         simulated = ostler("up", directory=tmp_path)
+        beside = ostler("serve", directory=tmp_path, **_OTHER_CLOUD)
         simulator = ostler("simulator", "--port=0", f"--state={tmp_path}/simulator.state", directory=tmp_path)
     with running_ostler(tmp_path, "serve", **_OTHER_CLOUD):
         real = ostler("serve", directory=tmp_path, **_OTHER_CLOUD)
-    assert [ended.code for ended in (simulated, simulator, real)] == [1, 1, 1]
-    for ended in (simulated, real):
+    assert [ended.code for ended in (simulated, beside, simulator, real)] == [1, 1, 1, 1]
+    for ended in (simulated, beside, real):
         assert "OSTLER_DATA_DIR" in complaint_of(ended)
     assert "another process uses it" in complaint_of(simulator)
-    assert "in use by the process with id" in complaint_of(real)
+    for ended in (beside, real):
+        assert f"{tmp_path} is in use by the process with id" in complaint_of(ended)
 
 
 @pytest.mark.parametrize("name", ["simulated.db", "simulator.state"])

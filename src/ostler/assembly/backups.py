@@ -104,7 +104,7 @@ class _Where:
         if self._is_postgres:
             copy_into_postgres(rows, self._config, clock)
             return
-        lock = DirectoryLock(self._file)
+        lock = DirectoryLock(self.folder)
         try:
             self.require_empty()
             rows.rename(self._file)

@@ -103,11 +103,11 @@ class StoreUnavailable(Exception):  # noqa: N818 -- says what is so; it heals by
 
 
 class DirectoryInUse(Exception):  # noqa: N818 -- says what is so
-    """Another process has locked this SQLite database."""
+    """Another process has locked the directory of this SQLite database."""
 
     def __init__(self, path: Path, holder: str) -> None:
         super().__init__(
-            f"{path} is in use by {holder}. One process at a time can use a SQLite database: stop the other, "
+            f"{path} is in use by {holder}. One process at a time can use SQLite there: stop the other, "
             "choose another OSTLER_DATA_DIR, or use PostgreSQL (OSTLER_DATABASE_URL) for several."
         )
         self.path = path

@@ -1,8 +1,8 @@
-"""The lock that keeps a second process from the same SQLite database.
+"""The lock that keeps a second process from the directory in which a SQLite database lies.
 
-Two processes could both take their leases back at start and do the same work twice; so the second is
-refused, with the reason. The lock is the operating system's (`flock`): it dies with its process, even by
-`kill -9`.
+Two processes could both take their leases back at start and do the same work twice; and what lies beside the
+database, the keys and the simulated cloud's state, is one process's, too. So the second is refused, with the
+reason. The lock is the operating system's (`flock`): it dies with its process, even by `kill -9`.
 """
 
 import fcntl
@@ -12,28 +12,29 @@ from typing import TextIO
 
 from ostler.store.database import DirectoryInUse
 
+_NAME = "ostler.lock"
+
 
 class DirectoryLock:
-    """Holds `<database>.lock` from construction to `release`."""
+    """Holds a directory from construction to `release`."""
 
-    def __init__(self, database: Path) -> None:
-        self._path = database.with_name(f"{database.name}.lock")
-        self._file = _locked(self._path, database)
+    def __init__(self, directory: Path) -> None:
+        self._file = _locked(directory)
 
     def release(self) -> None:
-        """Let another process have the database; the file stays, for removing it would race with others."""
+        """Let another process have it; the file stays, for removing it would race with others."""
         self._file.close()
 
 
-def _locked(path: Path, database: Path) -> TextIO:
-    file = path.open("a+", encoding="utf-8")
+def _locked(directory: Path) -> TextIO:
+    file = (directory / _NAME).open("a+", encoding="utf-8")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         file.seek(0)
         holder = file.read().strip() or "another process"
         file.close()
-        raise DirectoryInUse(database, holder) from error
+        raise DirectoryInUse(directory, holder) from error
     file.truncate(0)
     file.write(f"the process with id {os.getpid()}\n")
     file.flush()

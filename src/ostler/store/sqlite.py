@@ -92,7 +92,7 @@ def open_sqlite(config: DatabaseConfig, clock: Clock) -> SqliteDatabase:
     """Lock, migrate and open the file, making it and its directory when new; blocks."""
     path = Path(config.parsed_url.database or "").absolute()
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    lock = DirectoryLock(path)
+    lock = DirectoryLock(path.parent)
     try:
         source = SqliteSource(path.as_uri(), clock, config.busy_timeout_s)
         migrate_sqlite(source)

@@ -39,6 +39,19 @@ class DataDirectory:
             raise DataDirectoryError(self.path, "it is not writable")
         return self
 
+    def foreseen(self) -> Path:
+        """Return what exists of its path; make nothing, but raise what `prepared` would."""
+        try:
+            nearest = next(each for each in (self.path, *self.path.absolute().parents) if each.exists())
+        except OSError as error:
+            raise DataDirectoryError(self.path, error.strerror or "unknown error") from error
+        if not nearest.is_dir():
+            raise DataDirectoryError(self.path, f"{nearest} is no directory")
+        if not os.access(nearest, os.W_OK | os.X_OK):
+            what = "it" if nearest == self.path else str(nearest)
+            raise DataDirectoryError(self.path, f"{what} is not writable")
+        return nearest
+
     def secret(self, name: str, prefix: str) -> str:
         """Return the secret kept under this name; the first call makes it."""
         found = self.existing_secret(name)

@@ -150,6 +150,8 @@ def test_an_archive_is_for_its_owner_alone_and_never_overwrites_anything(tmp_pat
     ended = site.run("backup", str(archive))
     assert (ended.code, archive.exists()) == (1, False)
     assert "no database" in ended.stderr
+    ended = site.run("backup", str(tmp_path / "nowhere" / "backup.tar.gz"))
+    assert f"{tmp_path}/nowhere cannot be written to: No such file or directory\n" in ended.stderr
     with site.home() as home:
         admin(site, home)
     assert site.run("backup", str(archive)).code == 0

@@ -22,6 +22,16 @@ def test_without_a_key_everything_is_well_and_simulated(tmp_path: Path) -> None:
     assert "FAIL" not in ended.stdout
 
 
+def test_a_data_directory_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+    folder = tmp_path / "not" / "yet"
+    ended = ostler("doctor", "--json", directory=tmp_path, OSTLER_DATA_DIR=str(folder))
+    assert "will be made" in findings(ended.stdout)["data directory"]["detail"]
+    assert (ended.code, list(tmp_path.iterdir())) == (0, [])
+    (tmp_path / "file").write_text("in the way")
+    ended = ostler("doctor", "--json", directory=tmp_path, OSTLER_DATA_DIR=str(tmp_path / "file" / "data"))
+    assert findings(ended.stdout)["data directory"]["verdict"] == "failed"
+
+
 def test_a_key_that_the_cloud_accepts_is_told_with_the_clock(tmp_path: Path) -> None:
     with spawned_simulator() as cloud:
         ended = ostler(

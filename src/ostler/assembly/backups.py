@@ -35,7 +35,7 @@ def back_up(settings: Settings, target: Path, clock: Clock) -> Manifest:
         message = f"{target} exists: a backup never overwrites another"
         raise NotCopied(message)
     directory, where = DataDirectory(settings.directory), _Where(settings)
-    with tempfile.TemporaryDirectory(prefix=".ostler-", dir=target.absolute().parent) as folder:
+    with _room_beside(target) as folder:
         rows, archive = Path(folder, "rows.db"), Path(folder, "archive")
         where.copy_to(rows, clock)
         install_id = install_id_in(rows, clock)
@@ -66,6 +66,16 @@ def restore(settings: Settings, source: Path, clock: Clock) -> Manifest:
         _keep_keys(settings, directory, contents)  # before the rows: what they seal needs them
         where.place(rows, clock)
     return contents.manifest
+
+
+def _room_beside(target: Path) -> tempfile.TemporaryDirectory[str]:
+    """Make a folder on the archive's disk for what is not whole yet."""
+    parent = target.absolute().parent
+    try:
+        return tempfile.TemporaryDirectory(prefix=".ostler-", dir=parent)
+    except OSError as error:  # it names a folder that nobody has asked for
+        message = f"the directory {parent} cannot be written to: {error.strerror}"
+        raise NotCopied(message) from error
 
 
 class _Where:

@@ -39,14 +39,15 @@ async def check_up(settings: Settings) -> AsyncIterator[Finding]:
 def _directory(settings: Settings) -> tuple[Finding, ...]:
     directory = DataDirectory(settings.directory)
     try:
-        path = directory.prepared().path
+        path = directory.foreseen()
     except DataDirectoryError as error:
         return (Finding("data directory", Verdict.FAILED, str(error)),)
     free = shutil.disk_usage(path).free
     verdict = Verdict.OK if free >= _LEAST_FREE_BYTES else Verdict.WARNING
     hint = "" if verdict is Verdict.OK else "free some space: with a full disk nothing is accepted"
+    will_be = "" if path == directory.path else ", which will be made at the first start"
     return (
-        Finding("data directory", Verdict.OK, str(path)),
+        Finding("data directory", Verdict.OK, f"{directory.path}{will_be}"),
         Finding("disk", verdict, f"{free // 1_000_000_000} GB free", hint),
     )
 

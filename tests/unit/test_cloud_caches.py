@@ -143,6 +143,48 @@ async def test_whoever_can_have_an_old_value_does_not_wait_long_for_a_new_one() 
     assert (await cache.get("k", source)).value == "reading 2"  # the slow reading was not in vain
 
 
+@pytest.mark.looptime
+async def test_whoever_has_no_patience_gets_the_old_value_at_once_and_the_next_one_the_new() -> None:
+    cache = NamedCache[str]("things", LIFE_S, 3, LoopClock())
+    source = Source()
+    await cache.get("k", source)
+    await LoopClock().sleep(LIFE_S + 1)
+    source.gate.clear()
+    began = asyncio.get_running_loop().time()
+    kept = [await cache.get("k", source, patience_s=0) for _ in range(3)]
+    assert {(each.value, each.is_stale) for each in kept} == {("reading 1", True)}
+    assert asyncio.get_running_loop().time() == began
+    source.gate.set()
+    await LoopClock().sleep(1)
+    assert (await cache.get("k", source, patience_s=0)).value == "reading 2"
+
+
+@pytest.mark.looptime
+async def test_what_nobody_waited_for_is_not_repeated_for_every_reader_when_it_fails() -> None:
+    cache = NamedCache[str]("things", LIFE_S, 3, LoopClock())
+    source = Source()
+    await cache.get("k", source)
+    await LoopClock().sleep(LIFE_S)
+    source.error = Unavailable("op", "down")
+    for _ in range(10):
+        assert (await cache.get("k", source, patience_s=0)).is_stale
+        await LoopClock().sleep(HOLD_OFF_S / 20)
+    assert source.readings == 2
+
+
+@pytest.mark.looptime
+async def test_a_refusal_that_nobody_waited_for_is_heard_by_the_next_reader() -> None:
+    cache = NamedCache[str]("things", LIFE_S, 3, LoopClock())
+    source = Source()
+    await cache.get("k", source)
+    await LoopClock().sleep(LIFE_S)
+    source.error = Unauthorized("op")
+    assert (await cache.get("k", source, patience_s=0)).is_stale
+    await LoopClock().sleep(1)
+    with pytest.raises(Unauthorized):
+        await cache.get("k", source, patience_s=0)
+
+
 async def test_the_least_recently_used_makes_room(cache: NamedCache[str]) -> None:
     source = Source()
     for key in ("a", "b", "c"):

@@ -107,7 +107,7 @@ async def assembled(
         entered = await stack.enter_async_context(entering(core, admin, clock))
         sight = await stack.enter_async_context(seeing(core, outward, watch.standing, around))
         backing = Backing(
-            catalogue=outward.catalogue,
+            catalogue=outward.catalogue.at_once(),
             caches=outward.caches,
             comprehensive=Comprehensive(core.database, watch.standing, merged, clock),
             logs=ReadLogs(core.database, outward.log_reader),

@@ -1,8 +1,8 @@
 """Named caches: what was read from the cloud, kept for a while, counted, and cleared by name or key.
 
 A value has a life; after it the value is read anew, by one flight for however many readers. While the cloud
-is down, or slower than a reader's patience, the old value is served and says that it is stale. Other parts
-may register views of what they keep, so that one list shows everything that is cached.
+is down, or slower than a reader's patience (which may be none), the old value is served and says that it is
+stale. Other parts may register views of what they keep, so that one list shows everything that is cached.
 """
 
 import asyncio
@@ -13,12 +13,13 @@ from datetime import datetime
 from typing import Generic, Protocol, TypeVar
 
 from ostler.clock import Clock
-from ostler.cloud.refusals import Malformed, RateLimited, Unavailable
+from ostler.cloud.refusals import CloudRefusal, Malformed, RateLimited, Unavailable
 
 T = TypeVar("T")
 
 PATIENCE_S = 2.0  # a reader who can have an old value does not wait longer for a new one
 HOLD_OFF_S = 5.0  # after a failed reading, the old value is served without trying again
+_NO_ANSWERS = (Unavailable, RateLimited, Malformed)  # the page of a gateway is no answer either
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,7 @@ class Kept(Generic[T]):
 
     value: T
     observed_at: datetime
-    is_stale: bool = False  # older than its life: the cloud could not be asked
+    is_stale: bool = False  # older than its life: a newer one is on its way, or could not be had
     was_cached: bool = False  # served without asking the cloud
 
 
@@ -146,11 +147,16 @@ class NamedCache(Generic[T]):
         return self._name
 
     async def get(
-        self, key: str, load: Callable[[], Awaitable[T]], is_current: Callable[[T], bool] = _is_always
+        self,
+        key: str,
+        load: Callable[[], Awaitable[T]],
+        is_current: Callable[[T], bool] = _is_always,
+        *,
+        patience_s: float = PATIENCE_S,
     ) -> Kept[T]:
         """Return the value, loading it when there is none, it is not current, or has outlived its time."""
         self._drop_outdated(key, is_current)
-        kept = await self._found(key, load)
+        kept = await self._found(key, load, patience_s)
         while not is_current(kept.value):  # it was being loaded before what the asker knows of
             self._drop_outdated(key, is_current)
             kept = await asyncio.shield(self._flight(key, load))
@@ -198,7 +204,7 @@ class NamedCache(Generic[T]):
             del self._entries[key]
         return len(expired)
 
-    async def _found(self, key: str, load: Callable[[], Awaitable[T]]) -> Kept[T]:
+    async def _found(self, key: str, load: Callable[[], Awaitable[T]], patience_s: float) -> Kept[T]:
         entry = self._entries.get(key)
         now = self._clock.monotonic()
         if entry is not None and now < entry.expires_at:
@@ -211,22 +217,20 @@ class NamedCache(Generic[T]):
         self._entries.move_to_end(key)
         if now < entry.retry_at:
             return entry.as_kept(is_stale=True)
-        return await self._fresh_or_stale(entry, self._flight(key, load))
+        return await self._fresh_or_stale(entry, self._flight(key, load), patience_s)
 
     def _drop_outdated(self, key: str, is_current: Callable[[T], bool]) -> None:
         entry = self._entries.get(key)
         if entry is not None and not is_current(entry.value):
             del self._entries[key]
 
-    async def _fresh_or_stale(self, entry: _Entry[T], flight: asyncio.Task[Kept[T]]) -> Kept[T]:
-        done, _ = await asyncio.wait({flight}, timeout=PATIENCE_S)
-        if not done:
+    async def _fresh_or_stale(
+        self, entry: _Entry[T], flight: asyncio.Task[Kept[T]], patience_s: float
+    ) -> Kept[T]:
+        done = patience_s > 0 and (await asyncio.wait({flight}, timeout=patience_s))[0]
+        if not done or isinstance(flight.exception(), _NO_ANSWERS):
             return entry.as_kept(is_stale=True)
-        try:
-            return flight.result()
-        except (Unavailable, RateLimited, Malformed):  # the page of a gateway is no answer either
-            entry.retry_at = self._clock.monotonic() + HOLD_OFF_S
-            return entry.as_kept(is_stale=True)
+        return flight.result()
 
     def _flight(self, key: str, load: Callable[[], Awaitable[T]]) -> asyncio.Task[Kept[T]]:
         """Return the task that loads this key; it outlives its waiters, and so fills the cache anyway."""
@@ -242,6 +246,11 @@ class NamedCache(Generic[T]):
         me = asyncio.current_task()
         try:
             value = await load()
+        except CloudRefusal as refusal:
+            if self._flights.get(key) is me:
+                self._note_refusal(key, refusal)
+            raise
+        else:
             if self._flights.get(key) is me:  # else it was cleared meanwhile: the answer may be out of date
                 self._keep(key, _Entry(value, began_at, self._clock.monotonic() + self._life_s))
                 if self._follower is not None:
@@ -250,6 +259,15 @@ class NamedCache(Generic[T]):
             if self._flights.get(key) is me:
                 del self._flights[key]
         return Kept(value, began_at)
+
+    def _note_refusal(self, key: str, refusal: CloudRefusal) -> None:
+        """Let an old value stand in for no answer, and for no other: the next reader hears that one."""
+        entry = self._entries.get(key)
+        if isinstance(refusal, _NO_ANSWERS):
+            if entry is not None:
+                entry.retry_at = self._clock.monotonic() + HOLD_OFF_S
+        else:
+            self._entries.pop(key, None)
 
     def _keep(self, key: str, entry: _Entry[T]) -> None:
         self._sets += 1

@@ -6,12 +6,13 @@ which offer is taken is the domain's business.
 """
 
 import asyncio
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from ostler.clock import Clock
-from ostler.cloud.caches import Caches, CacheStats, Kept, NamedCache
+from ostler.cloud.caches import PATIENCE_S, Caches, CacheStats, Kept, NamedCache
 from ostler.cloud.lane import Lane
 from ostler.cloud.provider import Cloud
 from ostler.cloud.refusals import CloudRefusal
@@ -91,9 +92,16 @@ class Catalogue:
         self._templates = NamedCache[tuple[TemplateVerdict, ...]]("templates", lives.templates_s, 512, clock)
         self._auths = NamedCache[tuple[RegistryAuth, ...]]("registryAuths", lives.templates_s, 1, clock)
         self._offers = _OffersView(self._products)
+        self.patience_s = PATIENCE_S
         self.kept = CatalogueCaches(self._regions, self._products, self._templates)
         for view in (self._products, self._offers, self._templates, self._regions, self._auths):
             caches.register(view)
+
+    def at_once(self) -> "Catalogue":
+        """Return this catalogue for who only looks: what is known is answered without waiting for newer."""
+        face = copy.copy(self)
+        face.patience_s = 0.0
+        return face
 
     async def regions(self, *, lane: Lane = Lane.USER) -> Kept[tuple[Region, ...]]:
         """Return the cloud's regions."""
@@ -101,7 +109,7 @@ class Catalogue:
         async def load() -> tuple[Region, ...]:
             return tuple(await self._cloud.regions(lane=lane))
 
-        return await self._regions.get(_ALL, load)
+        return await self._regions.get(_ALL, load, patience_s=self.patience_s)
 
     async def region(self, word: str, *, lane: Lane = Lane.USER) -> Region | None:
         """Return the region that a person's word means: its id, code or name."""
@@ -152,7 +160,7 @@ class Catalogue:
         async def load() -> tuple[TemplateVerdict, ...]:
             return tuple(judged(sheet) for sheet in await self._cloud.templates(channel, lane=lane))
 
-        return await self._templates.get(f"channel:{channel}", load)
+        return await self._templates.get(f"channel:{channel}", load, patience_s=self.patience_s)
 
     async def template(self, template_id: str, *, lane: Lane = Lane.USER) -> Kept[TemplateVerdict]:
         """Return one template and what is wrong with it; raise Gone when there is none."""
@@ -160,7 +168,7 @@ class Catalogue:
         async def load() -> tuple[TemplateVerdict, ...]:
             return (judged(await self._cloud.template(template_id, lane=lane)),)
 
-        kept = await self._templates.get(template_id, load)
+        kept = await self._templates.get(template_id, load, patience_s=self.patience_s)
         return Kept(kept.value[0], kept.observed_at, is_stale=kept.is_stale, was_cached=kept.was_cached)
 
     async def registry_auth(self, auth_id: str, *, lane: Lane = Lane.USER) -> RegistryAuth | None:
@@ -175,7 +183,7 @@ class Catalogue:
         async def load() -> tuple[RegistryAuth, ...]:
             return tuple(await self._cloud.registry_auths(lane=lane))
 
-        return await self._auths.get(_ALL, load)
+        return await self._auths.get(_ALL, load, patience_s=self.patience_s)
 
     async def _sold_in(
         self, region: Region, mode: BillingMode, gpus: int, lane: Lane
@@ -184,7 +192,7 @@ class Catalogue:
             return tuple(await self._cloud.products(region, mode, gpus, lane=lane))
 
         try:
-            return await self._products.get(f"{region.id}:{mode}:{gpus}", load)
+            return await self._products.get(f"{region.id}:{mode}:{gpus}", load, patience_s=self.patience_s)
         except CloudRefusal as refusal:
             return refusal
 

@@ -66,6 +66,29 @@ def test_a_catalogue_that_nobody_tells_is_told_as_a_timeout(tmp_path: Path) -> N
         assert "no answer within 1 s" in answer.json()["error"]["message"]
 
 
+def test_a_silence_that_the_cloud_asks_for_is_told_with_its_end(tmp_path: Path) -> None:
+    settings = SETTINGS | {"NOVITA_API_KEY": "sk_x"}
+    with (
+        spawned_simulator() as cloud,
+        at_home(tmp_path, NOVITA_API_BASE_URL=cloud.address, **settings) as home,
+    ):
+        asked_s = 120
+        assert home.api.get("/api/offers").status_code == 200
+        home.control("/faults", fault="rateLimit", route="GET */template", retryAfter=asked_s, times=1)
+        first = home.api.get("/api/templates/unknown")
+        assert code_of(first) == (502, "NOVITA_API_ERROR")
+        second = home.api.get("/api/templates/unknown")
+        assert code_of(second) == (503, "NOVITA_API_ERROR")
+        assert "not sent, since the cloud asks us to wait until" in second.json()["error"]["message"]
+        assert 60 < int(second.headers["Retry-After"]) <= asked_s
+        assert home.api.get("/api/offers").status_code == 200
+        found = details_in(home.api.get("/health"))
+        assert (found["status"], part(found, "dependencies", "cloud", "status")) == ("degraded", "degraded")
+        assert "asks us to wait until" in str(part(found, "dependencies", "cloud", "detail"))
+        metrics = home.api.get("/metrics").text
+        assert 60 < float(metrics.split("\nostler_cloud_held_seconds ")[1].split()[0]) <= asked_s
+
+
 CATALOGUE = ("/regions", "/products", "/offers?gpuNum=2&billingMode=onDemand", "/templates", "/templates/102")
 
 

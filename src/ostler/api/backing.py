@@ -9,6 +9,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from ostler.api.audited import Journal
+from ostler.api.patience import Patience
 from ostler.clock import Clock
 from ostler.cloud.caches import Caches
 from ostler.cloud.catalogue import Catalogue
@@ -25,6 +26,7 @@ class Backing:
     """Everything that routes are served by."""
 
     catalogue: Catalogue
+    patience: Patience
     caches: Caches
     comprehensive: Comprehensive
     logs: ReadLogs
@@ -66,6 +68,10 @@ async def _logs(backing: WithBacking) -> ReadLogs:
     return backing.logs
 
 
+async def _patience(backing: WithBacking) -> Patience:
+    return backing.patience
+
+
 async def _audit_log(backing: WithBacking) -> AuditLog:
     return backing.journal.log
 
@@ -76,3 +82,4 @@ WithCaches = Annotated[Caches, Depends(_caches)]
 WithComprehensive = Annotated[Comprehensive, Depends(_comprehensive)]
 WithKeys = Annotated[Keys, Depends(_keys)]
 WithLogs = Annotated[ReadLogs, Depends(_logs)]
+WithPatience = Annotated[Patience, Depends(_patience)]

@@ -13,7 +13,9 @@ from ostler.api.problems import Problem, WrongField, validation_problem
 from ostler.cloud.refusals import (
     CircuitOpen,
     CloudRefusal,
+    Queued,
     RateLimited,
+    Silenced,
     TimedOut,
     Unauthorized,
     Unavailable,
@@ -127,13 +129,21 @@ def _cloud_refusal(error: Exception, now: datetime) -> Problem:
                 details={"nextTryAt": in_utc(error.next_try_at)},
                 headers=_retry_after((error.next_try_at - now).total_seconds()),
             )
-        case TimedOut():
+        case TimedOut() | Queued():
             return Problem(
                 HTTPStatus.GATEWAY_TIMEOUT,
                 "REQUEST_TIMEOUT",
                 f"{error}.",
                 details={"operation": error.operation},
-                headers=_retry_after(_ASK_AGAIN_S),
+                headers=_retry_after(error.retry_after_s or _ASK_AGAIN_S),
+            )
+        case Silenced():
+            return Problem(
+                HTTPStatus.SERVICE_UNAVAILABLE,
+                "NOVITA_API_ERROR",
+                f"{error}.",
+                details={"operation": error.operation, "nextTryAt": in_utc(error.until)},
+                headers=_retry_after((error.until - now).total_seconds()),
             )
         case Unauthorized():
             hint = "check NOVITA_API_KEY; `ostler doctor` tells whether the cloud accepts it"

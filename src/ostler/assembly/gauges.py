@@ -30,6 +30,11 @@ def watch_transport(metrics: Metrics, transport: Transport) -> None:
     def in_flight() -> Iterable[Sample]:
         return (((lane,), count) for lane, count in transport.lanes().in_flight.items())
 
+    def held() -> Iterable[Sample]:
+        yield (), transport.lanes().held_for_s
+
+    text = "For so long still the cloud has asked us to send nothing."
+    metrics.watch("ostler_cloud_held_seconds", text, (), held)
     metrics.watch("ostler_cloud_breaker_state", "1 for a breaker's state, else 0.", ("kind", "state"), states)
     metrics.watch_total("ostler_cloud_breaker_openings", "How often a breaker opened.", ("kind",), openings)
     metrics.watch("ostler_cloud_calls_queued", "Calls that wait in a lane.", ("lane",), queued)

@@ -17,6 +17,7 @@ from ostler import __version__
 from ostler.api.audited import Journal, Manner
 from ostler.api.backing import Backing
 from ostler.api.instance_backing import InstanceBacking
+from ostler.api.patience import Patience
 from ostler.api.routes.drawn_instances import DrawnList
 from ostler.api.sessions import LoginLinks
 from ostler.assembly.core import (
@@ -108,6 +109,7 @@ async def assembled(
         sight = await stack.enter_async_context(seeing(core, outward, watch.standing, around))
         backing = Backing(
             catalogue=outward.catalogue.at_once(),
+            patience=Patience(outward.transport.lanes, clock),
             caches=outward.caches,
             comprehensive=Comprehensive(core.database, watch.standing, merged, clock),
             logs=ReadLogs(core.database, outward.log_reader),

@@ -21,7 +21,7 @@ from ostler.engine.engine import Engine
 from ostler.settings import Settings
 from ostler.telemetry.lag import measuring_lag
 from ostler.telemetry.redaction import Redactor
-from ostler.usecases.health import Health, work_finding
+from ostler.usecases.health import Health, cloud_finding, work_finding
 from ostler.usecases.tally import Tally
 from ostler.watch.standing import WatchStanding
 
@@ -54,27 +54,29 @@ async def seeing(
     core: Core, outward: Outward, standing: WatchStanding, around: Surroundings
 ) -> AsyncIterator[Sight]:
     """Measure, count and ask while the block lasts."""
-    clock, metrics = around.clock, around.metrics
+    clock, metrics, transport = around.clock, around.metrics, outward.transport
     tally = Tally(core.database, clock)
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(tally.counting())
         await stack.enter_async_context(measuring_lag(clock, metrics.record_lag))
         await stack.enter_async_context(core.pulse.asking(core.database))
-        watch_transport(metrics, outward.transport)
+        watch_transport(metrics, transport)
         watch_caches(metrics, outward.caches)
         watch_watcher(metrics, standing)
         watch_rows(metrics, tally)
         health = Health(
             clock,
             {
-                "cloud": outward.pulse.finding,
+                "cloud": lambda: cloud_finding(
+                    outward.pulse.finding(), transport.lanes().held_for_s, clock.now()
+                ),
                 "database": core.pulse.finding,
                 "jobs": lambda: work_finding(_idle_s(core.engine), clock.now()),
                 "watcher": standing.finding,
             },
-            outward.transport.breakers,
+            transport.breakers,
         )
-        yield Sight(health, Figures(metrics, tally, outward.transport, outward.caches, standing))
+        yield Sight(health, Figures(metrics, tally, transport, outward.caches, standing))
 
 
 def _idle_s(engine: Engine) -> float | None:

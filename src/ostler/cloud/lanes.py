@@ -71,6 +71,7 @@ class LanesSnapshot:
     queued: Mapping[Lane, int]
     in_flight: Mapping[Lane, int]
     held_for_s: float  # the cloud has asked for silence for so long still
+    next_read_in_s: float  # until a user's read that comes now is let go, as far as rate and silence go
 
 
 def _head(queue: deque[asyncio.Future[None]]) -> asyncio.Future[None] | None:
@@ -132,8 +133,12 @@ class Lanes:
         queued = dict.fromkeys(Lane, 0)
         for place, queue in self._queues.items():
             queued[place.lane] += sum(not turn.done() for turn in queue)
-        in_flight = MappingProxyType(dict(self._in_flight))
-        return LanesSnapshot(MappingProxyType(queued), in_flight, max(0.0, self._held_until - now))
+        return LanesSnapshot(
+            MappingProxyType(queued),
+            MappingProxyType(dict(self._in_flight)),
+            max(0.0, self._held_until - now),
+            self._seconds_until_token(_BY_LANE[Lane.USER], now, ahead=queued[Lane.USER]),
+        )
 
     def close(self) -> None:
         """Stop the timer; whoever still waits is cancelled by its own task."""
@@ -170,8 +175,8 @@ class Lanes:
         kept = int(place.leaves * self._allowance.user_slots)
         return sum(self._in_flight.values()) < self._allowance.in_flight - kept
 
-    def _seconds_until_token(self, place: _Place, now: float) -> float:
-        kept = int(place.leaves * self._allowance.user_tokens)
+    def _seconds_until_token(self, place: _Place, now: float, ahead: int = 0) -> float:
+        kept = ahead + int(place.leaves * self._allowance.user_tokens)
         waits = [
             bucket.seconds_until(1 + kept if bucket is self._all else 1, now)
             for bucket in self._buckets_of(place.lane)

@@ -1,9 +1,9 @@
 """What the cloud refused: the one tree of errors that the port raises; all but Ambiguous changed nothing.
 
 CloudRefusal ─┬─ NoCapacity · Refused(reason) · InvalidState · Gone: what it said about the order
-              ├─ Unauthorized · RateLimited(retry_after_s): what it said about us
+              ├─ Unauthorized · RateLimited(retry_after_s) ── Silenced(until): what it said about us
               ├─ Unavailable ── CircuitOpen(next_try_at) · TimedOut: no answer, after all retries
-              ├─ TooLate: never sent
+              ├─ TooLate · Queued(retry_after_s): never sent
               ├─ Malformed: an answer to a read that cannot be read; names the field and what was seen
               └─ Ambiguous: a write whose effect is unknown; it is no failure: look before doing it again
 """
@@ -87,6 +87,24 @@ class RateLimited(CloudRefusal):
     def __init__(self, operation: str, retry_after_s: float | None) -> None:
         when = "" if retry_after_s is None else f", asks to wait {retry_after_s:g} s"
         super().__init__(operation, f"the cloud limits our calls{when}")
+        self.retry_after_s = retry_after_s
+
+
+class Silenced(RateLimited):
+    """Not sent: the cloud has asked for silence, and nobody waits that long."""
+
+    def __init__(self, operation: str, until: datetime, retry_after_s: float) -> None:
+        super().__init__(operation, retry_after_s)
+        self.args = (f"{operation}: not sent, since the cloud asks us to wait until {until:%H:%M:%S} UTC",)
+        self.until = until
+
+
+class Queued(CloudRefusal):
+    """Not sent yet: the calls before it have used up what we allow ourselves."""
+
+    def __init__(self, operation: str, calls: int, retry_after_s: float) -> None:
+        wait = "calls wait" if calls > 1 else "call waits"
+        super().__init__(operation, f"not sent yet: {calls} {wait} for the limit of calls to the cloud")
         self.retry_after_s = retry_after_s
 
 

@@ -113,6 +113,14 @@ class CloudPulse:
         return Finding(Standing.DEGRADED, "did not answer the last call", self._failed_at)
 
 
+def cloud_finding(heard: Finding, held_for_s: float, now: datetime) -> Finding:
+    """Return how the cloud is: as it was heard last, but degraded while it asks for silence."""
+    if held_for_s <= 0:
+        return heard
+    until = now + timedelta(seconds=held_for_s)
+    return Finding(Standing.DEGRADED, f"asks us to wait until {until:%H:%M:%S} UTC", heard.observed_at)
+
+
 def work_finding(idle_s: float | None, now: datetime) -> Finding:
     """Return whether durable work is carried out; `idle_s`: since work was last claimed, None: not yet."""
     if idle_s is None:

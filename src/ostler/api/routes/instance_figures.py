@@ -9,6 +9,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import Field
 
+from ostler.api.backing import WithPatience
 from ostler.api.exchange import Exchange
 from ostler.api.model import Answer, Dollars, Identifier, Instant
 from ostler.cloud.upstream import UseSample
@@ -79,9 +80,13 @@ async def cost(instance_id: Identifier, on: Exchange) -> CostAnswer:
 
 @router.get("/metrics", summary="How busy the GPUs are")
 async def gpu_use(
-    instance_id: Identifier, on: Exchange, minutes: Annotated[int, Query(ge=1, le=1440)] = 60
+    instance_id: Identifier,
+    on: Exchange,
+    patience: WithPatience,
+    minutes: Annotated[int, Query(ge=1, le=1440)] = 60,
 ) -> GpuUseAnswer:
-    found = await on.instances.gpus.of_instance(instance_id, on.asker, timedelta(minutes=minutes))
+    asking = on.instances.gpus.of_instance(instance_id, on.asker, timedelta(minutes=minutes))
+    found = await patience.in_time("gpu_use", asking)
     return GpuUseAnswer(
         instance_id=instance_id,
         compute=[_sample(each) for each in found.compute],

@@ -12,9 +12,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import Field
 
-from ostler.api.backing import WithCatalogue
+from ostler.api.backing import WithCatalogue, WithPatience
 from ostler.api.model import Answer, Dollars, Instant, Question
-from ostler.api.patience import in_time
 from ostler.api.routes.regions import regions_called
 from ostler.cloud.catalogue import Catalogue, OfferQuery, ProductBoard
 from ostler.domain.catalogue import BillingMode, Inventory, Product, Region, products_called
@@ -125,8 +124,10 @@ class ProductsAnswer(Answer):
 
 
 @router.get("/products", summary="What the cloud sells")
-async def products(catalogue: WithCatalogue, question: Annotated[MarketQuestion, Query()]) -> ProductsAnswer:
-    board, found = await in_time("list_products", _market(catalogue, question))
+async def products(
+    catalogue: WithCatalogue, patience: WithPatience, question: Annotated[MarketQuestion, Query()]
+) -> ProductsAnswer:
+    board, found = await patience.in_time("list_products", _market(catalogue, question))
     offers = sorted(
         _offers(found, board, question.gpu_num), key=lambda each: (each.product_name, each.product_id)
     )
@@ -141,8 +142,10 @@ async def products(catalogue: WithCatalogue, question: Annotated[MarketQuestion,
 
 
 @router.get("/offers", summary="Where a product can be had, cheapest first")
-async def offers(catalogue: WithCatalogue, question: Annotated[OffersQuestion, Query()]) -> OffersAnswer:
-    board, found = await in_time("list_products", _market(catalogue, question))
+async def offers(
+    catalogue: WithCatalogue, patience: WithPatience, question: Annotated[OffersQuestion, Query()]
+) -> OffersAnswer:
+    board, found = await patience.in_time("list_products", _market(catalogue, question))
     offers = [
         each
         for each in _offers(found, board, question.gpu_num)

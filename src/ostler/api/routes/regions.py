@@ -7,9 +7,8 @@ from collections.abc import Iterable
 
 from fastapi import APIRouter
 
-from ostler.api.backing import WithCatalogue
+from ostler.api.backing import WithCatalogue, WithPatience
 from ostler.api.model import Answer, Instant
-from ostler.api.patience import in_time
 from ostler.api.problems import RequestRefused, WrongField, validation_problem
 from ostler.cloud.catalogue import Catalogue
 from ostler.domain.catalogue import Region
@@ -38,8 +37,8 @@ class RegionsAnswer(Answer):
 
 
 @router.get("", summary="The cloud's regions")
-async def regions(catalogue: WithCatalogue) -> RegionsAnswer:
-    kept = await in_time("list_regions", catalogue.regions())
+async def regions(catalogue: WithCatalogue, patience: WithPatience) -> RegionsAnswer:
+    kept = await patience.in_time("list_regions", catalogue.regions())
     return RegionsAnswer(
         regions=[_region(each) for each in kept.value],
         total=len(kept.value),

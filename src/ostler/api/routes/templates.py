@@ -9,9 +9,8 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 from pydantic import Field
 
-from ostler.api.backing import WithCatalogue
+from ostler.api.backing import WithCatalogue, WithPatience
 from ostler.api.model import Answer, Instant, Question
-from ostler.api.patience import in_time
 from ostler.api.problems import Problem, RequestRefused
 from ostler.cloud.refusals import Gone
 from ostler.domain.catalogue import Channel
@@ -82,11 +81,11 @@ class TemplatesAnswer(Answer):
 
 @router.get("", summary="What can be run")
 async def templates(
-    catalogue: WithCatalogue, question: Annotated[TemplatesQuestion, Query()]
+    catalogue: WithCatalogue, patience: WithPatience, question: Annotated[TemplatesQuestion, Query()]
 ) -> TemplatesAnswer:
     channels = [question.channel] if question.channel else [Channel.PRIVATE, Channel.OFFICIAL]
     reading = asyncio.gather(*(catalogue.templates(channel) for channel in channels))
-    kept = await in_time("list_templates", reading)
+    kept = await patience.in_time("list_templates", reading)
     part = (question.name or "").casefold()
     found = [each for one in kept for each in one.value if part in each.sheet.name.casefold()]
     return TemplatesAnswer(
@@ -99,10 +98,12 @@ async def templates(
 
 @router.get("/{template_id}", summary="One template")
 async def template(
-    catalogue: WithCatalogue, template_id: Annotated[str, Path(min_length=1, max_length=255)]
+    catalogue: WithCatalogue,
+    patience: WithPatience,
+    template_id: Annotated[str, Path(min_length=1, max_length=255)],
 ) -> OneTemplateAnswer:
     try:
-        kept = await in_time("get_template", catalogue.template(template_id))
+        kept = await patience.in_time("get_template", catalogue.template(template_id))
     except Gone as error:
         message = f"There is no template {template_id}."
         raise RequestRefused(

@@ -97,6 +97,23 @@ def test_an_answer_to_an_earlier_filter_comes_too_late(visit: BrowserContext, se
     expect(others).to_have_count(0)
 
 
+def test_offers_that_cannot_be_read_leave_none_of_an_earlier_filter(
+    visit: BrowserContext, server: OstlerProcess
+) -> None:
+    page, _ = signed_in(visit, server)
+    expect(page.locator("#offer-rows tr").first).to_contain_text("$")
+    refusal = {"error": {"code": "NOVITA_API_ERROR", "message": "The cloud is away."}}
+    held: list[Route] = []
+    page.route("**/api/offers?*gpuNum=8*", lambda route: held.append(route))  # noqa: PLW0108 -- as above
+    page.get_by_label("Cards").select_option("8")
+    expect(page.locator("#offers-count")).to_have_text("reading…")
+    held[0].fulfill(status=503, json=refusal)
+    expect(page.locator("#offer-rows")).to_have_text("These offers could not be read: The cloud is away.")
+    expect(page.locator("#offers-count")).to_have_text("not known")
+    page.get_by_label("Cards").select_option("1")
+    expect(page.locator("#offer-rows tr").first).to_contain_text("$")
+
+
 @pytest.mark.parametrize("path", ["/", "/login"])
 def test_nothing_sticks_out_on_any_screen(visit: BrowserContext, server: OstlerProcess, path: str) -> None:
     page, _ = signed_in(visit, server)
@@ -114,6 +131,8 @@ def test_on_a_phone_the_price_is_seen_without_scrolling(visit: BrowserContext, s
     for width in (320, 390):
         page.set_viewport_size({"width": width, "height": 800})
         assert page.evaluate("document.querySelector('.scroll').scrollWidth") <= width, width
+        expect(page.locator("#offer-rows .product").first).to_be_visible()
+        expect(page.locator("#offer-rows .best")).to_be_visible()
 
 
 def test_the_api_document_can_be_read_without_another_host(
@@ -158,3 +177,5 @@ def test_when_ostler_stops_the_page_says_so(visit: BrowserContext, tmp_path: Pat
         short_lived.stop()
         expect(page.get_by_role("status")).to_have_text("unreachable", timeout=20_000)
         expect(page.locator("#trouble")).to_be_visible()
+        expect(page.locator("#dependencies .is-unknown")).to_have_count(5)
+        expect(page.locator("#dependencies")).to_contain_text("not known now; was: answers")

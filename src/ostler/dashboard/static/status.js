@@ -32,14 +32,31 @@ function age(instant) {
   return seconds < 5400 ? `${Math.round(seconds / 60)} min ago` : `${Math.round(seconds / 3600)} h ago`;
 }
 
+let lastHealth = null;
+let lastOffers = null;
+
 function showHealth(health) {
+  lastHealth = health;
   $("health").textContent = health.status;
   $("health").className = `pill is-${health.status}`;
-  $("dependencies").replaceChildren(...Object.entries(health.dependencies).map(([name, found]) =>
-    make("article", { className: "card" },
-      make("h3", { className: `dot is-${found.status}` }, name),
-      make("p", {}, found.detail),
-      found.observedAt ? make("p", {}, `seen ${age(found.observedAt)}`) : null)));
+  showDependencies(health.dependencies, (found) => [found.status, found.detail]);
+}
+
+// Nobody knows how things are now: what was known is told as such, and grows older.
+function showSilence() {
+  $("health").textContent = "unreachable";
+  $("health").className = "pill is-unhealthy";
+  showDependencies(lastHealth?.dependencies ?? {}, (found) => ["unknown", `not known now; was: ${found.detail}`]);
+}
+
+function showDependencies(dependencies, told) {
+  $("dependencies").replaceChildren(...Object.entries(dependencies).map(([name, found]) => {
+    const [status, detail] = told(found);
+    return make("article", { className: "card" },
+      make("h3", { className: `dot is-${status}` }, name),
+      make("p", {}, detail),
+      found.observedAt ? make("p", {}, `seen ${age(found.observedAt)}`) : null);
+  }));
 }
 
 function stockOf(offer) {
@@ -51,9 +68,9 @@ function offerRow(offer, isBest) {
   const price = offer.pricePerHour === null ? "not sold" : inDollars(offer.pricePerHour);
   return make("tr", { className: offer.available ? "" : "sold-out" },
     make("td", {}, `${offer.gpuNum > 1 ? `${offer.gpuNum} × ` : ""}${offer.productName}`,
-      make("span", { className: "product extra" }, offer.productId)),
+      make("span", { className: "product" }, offer.productId)),
     make("td", { title: offer.regionName }, offer.region),
-    make("td", { className: "number" }, isBest ? make("span", { className: "best extra" }, "cheapest") : null,
+    make("td", { className: "number" }, isBest ? make("span", { className: "best" }, "cheapest") : null,
       make("span", { className: "price" }, price)),
     make("td", {}, stockOf(offer)),
     make("td", { className: "number extra" }, `${offer.cpus}`),
@@ -61,14 +78,28 @@ function offerRow(offer, isBest) {
 }
 
 function showOffers(answer) {
+  lastOffers = answer;
   const best = answer.offers.find((offer) => offer.available);
   $("offers-count").textContent = `${answer.offers.filter((offer) => offer.available).length} of ${answer.total} available`;
   const rows = answer.offers.map((offer) => offerRow(offer, offer === best));
-  const none = make("tr", {}, make("td", {}, "Nothing is sold under this filter."));
-  none.firstChild.colSpan = 6;
-  $("offer-rows").replaceChildren(...(rows.length ? rows : [none]));
-  const staleness = answer.stale ? " (the cloud does not answer; these are its last words)" : "";
-  $("observed").textContent = `prices as of ${age(answer.observedAt)}${staleness}`;
+  $("offer-rows").replaceChildren(...(rows.length ? rows : [remarkRow("Nothing is sold under this filter.")]));
+}
+
+function remarkRow(text) {
+  const row = make("tr", {}, make("td", {}, text));
+  row.firstChild.colSpan = 6;
+  return row;
+}
+
+function showNoOffers(trouble) {
+  lastOffers = null;
+  $("offers-count").textContent = "not known";
+  $("offer-rows").replaceChildren(remarkRow(`These offers could not be read: ${trouble}`));
+}
+
+function showAgeOfOffers() {
+  const staleness = lastOffers?.stale ? " (out of date: newer ones are awaited from the cloud)" : "";
+  $("observed").textContent = lastOffers ? `prices as of ${age(lastOffers.observedAt)}${staleness}` : "";
 }
 
 function showTemplates(answer) {
@@ -117,16 +148,24 @@ async function show(path, display) {
 // Offers are those of the filter as it is now: what was asked under an earlier one comes too late.
 async function refreshOffers() {
   const path = offersPath();
-  if ($("offer-rows").dataset.shown !== path) $("offer-rows").setAttribute("aria-busy", "true");
-  let isLate = false;
+  const rows = $("offer-rows");
+  if (rows.dataset.shown !== path) {
+    rows.setAttribute("aria-busy", "true");
+    $("offers-count").textContent = "reading…";
+  }
   const trouble = await show(path, (answer) => {
-    isLate = path !== offersPath();
-    if (isLate) return;
+    if (path !== offersPath()) return;
     showOffers(answer);
-    $("offer-rows").dataset.shown = path;
-    $("offer-rows").removeAttribute("aria-busy");
+    rows.dataset.shown = path;
   });
-  return isLate || path !== offersPath() ? null : trouble;
+  if (path !== offersPath()) return null;
+  if (trouble && rows.dataset.shown !== path) {
+    showNoOffers(trouble);
+    delete rows.dataset.shown;
+  }
+  rows.removeAttribute("aria-busy");
+  showAgeOfOffers();
+  return trouble;
 }
 
 async function refreshRegions() {
@@ -143,10 +182,7 @@ async function refresh() {
   const trouble = troubles.find(Boolean);
   $("trouble").textContent = trouble ?? "";
   $("trouble").hidden = !trouble;
-  if (troubles[0]) {
-    $("health").textContent = "unreachable";
-    $("health").className = "pill is-unhealthy";
-  }
+  if (troubles[0]) showSilence();
 }
 
 async function keepFresh() {

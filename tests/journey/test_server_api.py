@@ -32,6 +32,16 @@ def test_offers_come_cheapest_first_and_add_up(client: httpx2.Client) -> None:
     assert body["stale"] is False
 
 
+def test_offers_are_listed_by_what_was_asked_for_and_else_by_what_can_be_had(client: httpx2.Client) -> None:
+    for word, field in (("price", "pricePerHour"), ("name", "productName"), ("region", "region")):
+        offers = client.get("/api/offers", params={"sort": word}).json()["offers"]
+        values = [offer[field] for offer in offers]
+        assert values == sorted(values)
+        assert {True, False} == {offer["available"] for offer in offers}
+    available = [offer["available"] for offer in client.get("/api/offers").json()["offers"]]
+    assert available == sorted(available, reverse=True)
+
+
 def test_spot_is_cheaper_than_on_demand(client: httpx2.Client) -> None:
     cheapest = {
         mode: client.get("/api/offers", params={"productName": "4090", "billingMode": mode}).json()["offers"][
@@ -82,6 +92,13 @@ def test_every_wrong_field_is_told_at_once(client: httpx2.Client) -> None:
         ("billingMode", "INVALID_BILLING_MODE", "barter"),
         ("produktName", "UNKNOWN_FIELD", "x"),
     }
+
+
+@pytest.mark.parametrize("path", ["/api/regions", "/api/templates/101"])
+def test_a_query_is_refused_where_there_is_none(client: httpx2.Client, path: str) -> None:
+    wrong = client.get(path, params={"verbose": "1"}).json()["error"]["validationErrors"]
+    assert [(each["field"], each["code"]) for each in wrong] == [("verbose", "UNKNOWN_FIELD")]
+    assert client.get("/health", params={"verbose": "1"}).status_code == 200
 
 
 def test_a_wrong_part_of_the_path_is_told_in_the_words_of_the_api(client: httpx2.Client) -> None:

@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Annotated
 
 from annotated_types import Ge, Le
+from fastapi import Query
 from pydantic import (
     AfterValidator,
     AwareDatetime,
@@ -35,6 +36,14 @@ class Question(BaseModel):
     """What a route is asked, in a body or a query."""
 
     model_config = ConfigDict(alias_generator=to_camel, extra="forbid", frozen=True)
+
+
+class NothingAsked(Question):
+    """The query of a route that knows no words."""
+
+
+async def asks_nothing(question: Annotated[NothingAsked, Query()]) -> None:
+    """Refuse a query, which would be passed over unsaid (a dependency of routes that have none)."""
 
 
 def in_utc(instant: datetime) -> str:

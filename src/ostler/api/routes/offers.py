@@ -25,7 +25,7 @@ router = APIRouter(prefix="/api", tags=["catalogue"])
 
 
 class Sort(StrEnum):
-    """In which order offers are listed; those that are sold out come last in each."""
+    """By what all offers are listed, sold out or not."""
 
     PRICE = "price"
     NAME = "name"
@@ -48,7 +48,9 @@ class MarketQuestion(Question):
 class OffersQuestion(MarketQuestion):
     """Which offers are asked for, and how they are listed."""
 
-    sort: Sort = Field(Sort.PRICE, description="`price` puts the cheapest first")
+    sort: Sort | None = Field(
+        None, description="`price` puts the cheapest first; without it, what can be had comes before the rest"
+    )
     available: bool | None = Field(None, description="only what can be had now (true) or is sold out (false)")
     limit: int = Field(500, ge=1, le=500, description="offers in the answer")
 
@@ -89,7 +91,7 @@ class Unread(Answer):
 
 
 class OffersAnswer(Answer):
-    """Offers, cheapest first unless asked otherwise."""
+    """Offers; unless asked otherwise those that can be had come first, the cheapest of them foremost."""
 
     offers: list[OfferAnswer]
     total: int
@@ -203,7 +205,7 @@ def _offer(product: Product, regions: Mapping[str, Region], gpus: int) -> OfferA
 
 
 def _product(offers: Sequence[OfferAnswer]) -> ProductAnswer:
-    best = min(offers, key=_ORDERS[Sort.PRICE])
+    best = min(offers, key=_by_use)
     return ProductAnswer(
         id=best.product_id,
         name=best.product_name,
@@ -214,24 +216,28 @@ def _product(offers: Sequence[OfferAnswer]) -> ProductAnswer:
         regions=[each.region for each in offers],
         cpus=best.cpus,
         memory_gb=best.memory_gb,
-        offers=sorted(offers, key=_ORDERS[Sort.PRICE]),
+        offers=sorted(offers, key=_by_use),
     )
 
 
 def _by_price(offer: OfferAnswer) -> tuple[object, ...]:
     price = offer.price_per_hour
-    return (not offer.available, price is None, price or 0, offer.product_name, offer.region)
+    return (price is None, price or 0, offer.product_name, offer.region)
+
+
+def _by_use(offer: OfferAnswer) -> tuple[object, ...]:
+    return (not offer.available, *_by_price(offer))
 
 
 def _by_name(offer: OfferAnswer) -> tuple[object, ...]:
-    return (not offer.available, offer.product_name, *_by_price(offer))
+    return (offer.product_name, *_by_price(offer))
 
 
 def _by_region(offer: OfferAnswer) -> tuple[object, ...]:
-    return (not offer.available, offer.region, *_by_price(offer))
+    return (offer.region, *_by_price(offer))
 
 
-_ORDERS = {Sort.PRICE: _by_price, Sort.NAME: _by_name, Sort.REGION: _by_region}
+_ORDERS = {None: _by_use, Sort.PRICE: _by_price, Sort.NAME: _by_name, Sort.REGION: _by_region}
 
 
 def _unread(board: ProductBoard) -> list[Unread]:

@@ -5,10 +5,10 @@ Also how the other routes understand a region: by id, code or name, in any case.
 
 from collections.abc import Iterable
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends
 
 from ostler.api.backing import WithCatalogue, WithPatience
-from ostler.api.model import Answer, Instant
+from ostler.api.model import Answer, Instant, asks_nothing
 from ostler.api.problems import RequestRefused, WrongField, validation_problem
 from ostler.cloud.catalogue import Catalogue
 from ostler.domain.catalogue import Region
@@ -36,7 +36,7 @@ class RegionsAnswer(Answer):
     stale: bool
 
 
-@router.get("", summary="The cloud's regions")
+@router.get("", summary="The cloud's regions", dependencies=[Depends(asks_nothing)])
 async def regions(catalogue: WithCatalogue, patience: WithPatience) -> RegionsAnswer:
     kept = await patience.in_time("list_regions", catalogue.regions())
     return RegionsAnswer(

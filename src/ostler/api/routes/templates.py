@@ -6,11 +6,11 @@ The values of a template's environment may be secrets and are never shown; its v
 import asyncio
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Depends, Path, Query
 from pydantic import Field
 
 from ostler.api.backing import WithCatalogue, WithPatience
-from ostler.api.model import Answer, Instant, Question
+from ostler.api.model import Answer, Instant, Question, asks_nothing
 from ostler.api.problems import Problem, RequestRefused
 from ostler.cloud.refusals import Gone
 from ostler.domain.catalogue import Channel
@@ -96,7 +96,7 @@ async def templates(
     )
 
 
-@router.get("/{template_id}", summary="One template")
+@router.get("/{template_id}", summary="One template", dependencies=[Depends(asks_nothing)])
 async def template(
     catalogue: WithCatalogue,
     patience: WithPatience,

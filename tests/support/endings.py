@@ -6,7 +6,6 @@ is billed and for nothing else.
 
 from sqlalchemy import Connection
 
-from ostler.domain.lifecycle import is_billable
 from ostler.store.attempts import has_open_attempt
 from ostler.store.ledger import open_intervals
 from ostler.store.operations import operations_of
@@ -20,8 +19,7 @@ MOST_STEPS = 200
 async def is_over(home: Installation, witness: Ostler, scene: Scene, instance_id: str) -> bool:
     """Tell whether a scene has come to its end, here and at the cloud."""
     instance = await witness.instance(instance_id)
-    is_there = instance.state is scene.end and instance.predecessor_id is None
-    return is_there and len(home.alive()) == scene.upstreams
+    return scene.is_end(instance.state, len(home.alive())) and instance.predecessor_id is None
 
 
 async def until_over(home: Installation, witness: Ostler, scene: Scene, instance_id: str) -> None:
@@ -44,7 +42,7 @@ async def assert_ended_well(home: Installation, witness: Ostler, scene: Scene, i
     def look(connection: Connection) -> None:
         operations = [row.operation for row in operations_of(connection, instance_id)]
         assert [each for each in operations if each.is_open] == []
-        assert len(open_intervals(connection, instance_id)) == int(is_billable(scene.end))
+        assert len(open_intervals(connection, instance_id)) == len(home.alive())
         assert not has_open_attempt(connection, instance_id)
 
     await witness.database.inner.read(look)

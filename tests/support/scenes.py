@@ -50,8 +50,13 @@ class Scene:
     end: State
     upstreams: int  # how many the cloud has in the end
     ever_made: int = 1  # how many it ever made
+    or_else: State | None = None  # where it may end as well, with nothing at the cloud
     route: str = CREATE
     faults: tuple[Fault, ...] = ()
+
+    def is_end(self, state: State, alive: int) -> bool:
+        """Tell whether an instance in this state, with so many upstreams alive, has come to the end."""
+        return (state, alive) == (self.end, self.upstreams) or (state, alive) == (self.or_else, 0)
 
     def spoil(self, home: Installation) -> None:
         """Let the cloud fail as the scene wants."""
@@ -118,6 +123,16 @@ async def _create_and_stop(ostler: Ostler, _: str) -> str:
     return accepted.instance_id
 
 
+def _create_and_stop_later(spec: InstanceSpec) -> Ask:
+    async def ask(ostler: Ostler, _: str) -> str:
+        accepted = await ostler.accept(spec, "the request")
+        await ostler.clock.sleep(5)
+        await ostler.verbs.stop(ById(accepted.instance_id), SOMEBODY)
+        return accepted.instance_id
+
+    return ask
+
+
 async def _stop(ostler: Ostler, instance_id: str) -> str:
     await ostler.verbs.stop(ById(instance_id), SOMEBODY)
     return instance_id
@@ -179,6 +194,7 @@ async def _nothing_more(_: Ostler, instance_id: str) -> str:
 
 _CHECKED = replace(a_wish(), health=HealthPolicy())
 _PLAIN = _create(a_wish())
+_WAITING_FOR_STOCK = replace(a_wish(product_name="RTX 6000 Ada 48GB"), retry_until_available=True)
 
 SCENES = (
     Scene("create", _nothing, _PLAIN, State.RUNNING, 1),
@@ -198,7 +214,24 @@ SCENES = (
         0,
         faults=(timeout_after_effect(),),
     ),
-    Scene("stop while creating", _nothing, _create_and_stop, State.EXITED, 1),
+    Scene("stop while creating", _nothing, _create_and_stop, State.EXITED, 1, or_else=State.FAILED),
+    Scene(
+        "stop while the create waits for stock",
+        _nothing,
+        _create_and_stop_later(_WAITING_FOR_STOCK),
+        State.FAILED,
+        0,
+        ever_made=0,
+    ),
+    Scene(
+        "stop while the create is ambiguous and its call was lost",
+        _nothing,
+        _create_and_stop_later(a_wish()),
+        State.FAILED,
+        0,
+        ever_made=0,
+        faults=(timeout_before_effect(),),
+    ),
     Scene("stop", _running, _stop, State.EXITED, 1),
     Scene("stop what is idle", _idle, _stop_what_is_idle, State.EXITED, 1),
     Scene("start", _exited, _start, State.READY, 1),

@@ -1,5 +1,7 @@
 """The conflict matrix: every verb × open operation × state, against a grid written by hand."""
 
+from dataclasses import replace
+
 import pytest
 
 from ostler.domain.conflicts import (
@@ -15,6 +17,7 @@ from ostler.domain.conflicts import (
 )
 from ostler.domain.lifecycle import Event, State, has_arrow
 from ostler.domain.operations import OperationKind
+from ostler.domain.phases import Wanted
 from tests.support.builders import an_instance, unplaced
 
 # A accepted and the state moves · r accepted and remembered · s the same operation · . nothing to do
@@ -138,7 +141,19 @@ def test_a_failed_instance_without_upstream_can_only_be_deleted(verb: Verb, lett
     assert decide(Verb.DELETE, nothing_there) == Accept(Event.DELETE_UNPLACED)
 
 
+def test_a_stop_that_came_before_anything_was_placed_may_be_repeated() -> None:
+    called_off = replace(unplaced(an_instance(State.FAILED)), wanted=Wanted.STOPPED)
+    assert decide(Verb.STOP, situation(called_off, None)) == NothingToDo()
+    assert decide(Verb.DELETE, situation(called_off, None)) == Accept(Event.DELETE_UNPLACED)
+
+
 def test_a_situation_is_read_from_the_instance() -> None:
     seen = situation(an_instance(State.EXITED), OperationKind.STOP)
-    assert seen == Situation(State.EXITED, OperationKind.STOP, has_upstream=True, is_upstream_stopped=True)
+    assert seen == Situation(
+        State.EXITED,
+        OperationKind.STOP,
+        has_upstream=True,
+        is_upstream_stopped=True,
+        is_stop_wanted=True,
+    )
     assert not situation(unplaced(an_instance(State.FAILED)), None).has_upstream

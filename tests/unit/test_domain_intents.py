@@ -48,7 +48,7 @@ def test_a_stop_while_creating_is_remembered_and_follows_placement() -> None:
 
     assert remembered.instance.state is State.CREATING
     assert remembered.instance.wanted is Wanted.STOPPED
-    assert (told(remembered), asked(remembered)) == ([], [])
+    assert (told(remembered), asked(remembered)) == ([], [WorkKind.CREATE])
     assert change.instance.state is State.STOPPING
     assert change.instance.stop_reason is StopReason.BUDGET
     assert told(change) == ["instance.placed", "instance.starting", "instance.stopping"]

@@ -14,7 +14,7 @@ from ostler.domain.operations import (
     in_phase,
     outcome_of,
 )
-from tests.support.builders import a_failure, after, an_instance, an_operation
+from tests.support.builders import a_failure, after, an_instance, an_operation, unplaced
 
 
 def test_a_phase_ends_when_the_next_begins() -> None:
@@ -81,6 +81,10 @@ def test_a_stop_ends_when_the_cloud_has_stopped_it(state: State) -> None:
     assert outcome_of(OperationKind.STOP, an_instance(state)) is expected.get(state)
 
 
+def test_a_stop_of_what_was_never_placed_has_succeeded_for_nothing_runs() -> None:
+    assert outcome_of(OperationKind.STOP, unplaced(an_instance(State.FAILED))) is Outcome.SUCCEEDED
+
+
 @pytest.mark.parametrize("state", State)
 def test_a_delete_ends_only_when_nothing_is_left(state: State) -> None:
     expected = Outcome.SUCCEEDED if state is State.TERMINATED else None
@@ -96,5 +100,6 @@ def test_a_failure_says_whether_asking_again_may_help(code: FailureCode) -> None
         FailureCode.REFUSED_BY_CLOUD,
         FailureCode.OFFER_MISMATCH,
         FailureCode.INSTANCE_GONE,
+        FailureCode.CREATE_CALLED_OFF,
     }
     assert a_failure(code).is_retryable is (code not in hopeless)

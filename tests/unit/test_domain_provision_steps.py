@@ -19,7 +19,6 @@ from ostler.domain.attempts import (
 )
 from ostler.domain.catalogue import BillingMode
 from ostler.domain.offers import OfferKey
-from ostler.domain.phases import Wanted
 from ostler.domain.provision_steps import (
     AwaitAnswer,
     Decision,
@@ -40,7 +39,7 @@ from tests.support.builders import a_call, after, an_attempt, an_offer_key
 NEAR, FAR = an_offer_key(region_id="near"), an_offer_key(region_id="far")
 OFFERS = [NEAR, FAR]
 TERMS = Terms()
-UNWANTED = Terms(wanted=Wanted.TERMINATED)
+UNWANTED = Terms(is_wanted=False)
 
 
 def ended(number: int, answer: Answer, offer: OfferKey = NEAR) -> Attempt:
@@ -113,8 +112,17 @@ def test_what_is_placed_or_adopted_is_kept(terms: Terms) -> None:
         assert next_step([attempt], OFFERS, terms) == Have(attempt)
 
 
-def test_nothing_more_is_tried_once_it_is_unwanted() -> None:
-    assert next_step([ended(1, Answer.NO_CAPACITY)], OFFERS, UNWANTED) == NothingPlaced()
+@pytest.mark.parametrize(
+    "history",
+    [
+        [],
+        [lost(1)],
+        [withdrawn(an_attempt())],
+        *([ended(1, answer)] for answer in Answer if answer not in {Answer.PLACED, Answer.LOST}),
+    ],
+)
+def test_nothing_more_is_tried_once_it_is_unwanted(history: list[Attempt]) -> None:
+    assert next_step(history, OFFERS, UNWANTED) == NothingPlaced()
 
 
 @pytest.mark.parametrize("answer", [Answer.NO_CAPACITY, Answer.REFUSED_HERE])
@@ -197,7 +205,7 @@ class Cloud:
             case Place(offer, number, _):
                 assert all(attempt.state not in OPEN_STATES for attempt in self.history)
                 assert self.upstreams == []
-                assert terms.wanted is not Wanted.TERMINATED
+                assert terms.is_wanted
                 self.history.append(an_attempt(number, offer))
             case SendIntended(attempt):
                 self.swap(called(attempt, "worker-1", after(10)))

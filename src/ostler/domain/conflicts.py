@@ -11,6 +11,7 @@ from enum import StrEnum
 from ostler.domain.instance import Instance
 from ostler.domain.lifecycle import Event, State, has_arrow
 from ostler.domain.operations import OperationKind
+from ostler.domain.phases import Wanted
 
 
 class Verb(StrEnum):
@@ -69,6 +70,7 @@ class Situation:
     has_upstream: bool = True
     is_upstream_stopped: bool = False
     is_reclaimed: bool = False
+    is_stop_wanted: bool = False  # its owner stopped it, whatever became of that
 
 
 def situation(instance: Instance, open_kind: OperationKind | None) -> Situation:
@@ -79,6 +81,7 @@ def situation(instance: Instance, open_kind: OperationKind | None) -> Situation:
         has_upstream=instance.upstream_id is not None,
         is_upstream_stopped=instance.is_upstream_stopped,
         is_reclaimed=instance.is_reclaimed,
+        is_stop_wanted=instance.wanted is Wanted.STOPPED,
     )
 
 
@@ -179,6 +182,8 @@ def _in_state(verb: Verb, now: Situation) -> Decision:
 def _of_failed(verb: Verb, now: Situation) -> Decision:
     if verb is Verb.DELETE and not now.has_upstream:
         return Accept(Event.DELETE_UNPLACED)
+    if verb is Verb.STOP and now.is_stop_wanted and not now.has_upstream:
+        return _NOTHING  # it was stopped before it was placed
     lacks_upstream = verb is not Verb.DELETE and not now.has_upstream
     if lacks_upstream or (verb is Verb.START and not now.is_upstream_stopped):
         return _REFUSAL[verb]

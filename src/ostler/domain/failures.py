@@ -25,6 +25,7 @@ class FailureCode(StrEnum):
     REFUSED_BY_CLOUD = "NOVITA_API_ERROR"
     OFFER_MISMATCH = "OFFER_MISMATCH"
     INSTANCE_GONE = "INSTANCE_GONE"
+    CREATE_CALLED_OFF = "CREATE_CALLED_OFF"  # stopped by its owner before anything was placed
 
 
 _RETRYABLE = frozenset(

@@ -68,8 +68,8 @@ def _wished(instance: Instance, order: Order) -> Instance:
 
 
 def _remembered(instance: Instance, order: Order) -> Change:
-    """A stop of what is not placed yet waits for placement; what is going already is only watched."""
+    """A stop of what is not placed yet is the create's to carry out; what is going already is watched."""
     change = Change(instance)
     if order.verb is Verb.DELETE:
         return change.asking(WorkKind.DELETE)
-    return change if instance.state is State.CREATING else change.asking(WorkKind.STOP)
+    return change.asking(WorkKind.CREATE if instance.state is State.CREATING else WorkKind.STOP)

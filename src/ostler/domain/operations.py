@@ -89,7 +89,8 @@ def outcome_of(kind: OperationKind, instance: Instance) -> Outcome | None:
         case OperationKind.DELETE:
             return Outcome.SUCCEEDED if instance.state is State.TERMINATED else None
         case OperationKind.STOP:
-            return _ENDS_A_STOP.get(instance.state)
+            is_unplaced = instance.state is State.FAILED and instance.upstream_id is None
+            return Outcome.SUCCEEDED if is_unplaced else _ENDS_A_STOP.get(instance.state)
         case OperationKind.CREATE | OperationKind.START | OperationKind.RESTART | OperationKind.MIGRATE:
             return Outcome.SUCCEEDED if instance.is_usable else _ENDS_A_START.get(instance.state)
 

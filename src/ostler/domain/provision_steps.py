@@ -13,7 +13,6 @@ from typing import assert_never
 from ostler.domain.attempts import WITH_UPSTREAM, Answer, Attempt, AttemptState
 from ostler.domain.catalogue import BillingMode
 from ostler.domain.offers import OfferKey
-from ostler.domain.phases import Wanted
 
 THROTTLES_FOR_QUOTA = 3
 
@@ -54,7 +53,7 @@ def classify(answer: Answer, throttled_in_a_row: int = 0, *, do_others_pass: boo
 class Terms:
     """Under which conditions a create goes on."""
 
-    wanted: Wanted = Wanted.RUNNING
+    is_wanted: bool = True  # False: nothing new is placed, what was sent is brought to its end
     billing_mode: BillingMode = BillingMode.SPOT
     do_others_pass: bool = True  # calls of other kinds, while ours are throttled
     may_repeat_offers: bool = False  # `retryUntilAvailable`: what was sold out may be asked again
@@ -126,7 +125,7 @@ def next_step(history: Sequence[Attempt], candidates: Sequence[OfferKey], terms:
     unfinished = _unfinished(history, terms)
     if unfinished is not None:
         return unfinished
-    if terms.wanted is Wanted.TERMINATED:
+    if not terms.is_wanted:
         return NothingPlaced()
     return _another(history, candidates, terms)
 
@@ -142,8 +141,7 @@ def _unfinished(history: Sequence[Attempt], terms: Terms) -> Step | None:
             return Have(attempt)
     for attempt in history:
         if attempt.state is AttemptState.INTENDED:
-            is_unwanted = terms.wanted is Wanted.TERMINATED
-            return Withdraw(attempt) if is_unwanted else SendIntended(attempt)
+            return SendIntended(attempt) if terms.is_wanted else Withdraw(attempt)
     return None
 
 

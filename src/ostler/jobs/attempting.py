@@ -29,7 +29,7 @@ from ostler.domain.marks import Mark, marked_name
 from ostler.domain.offers import offer_key
 from ostler.domain.outcomes import placed as placed_at_cloud
 from ostler.domain.outcomes import recreated
-from ostler.domain.phases import CreatingPhase, Wanted
+from ostler.domain.phases import CreatingPhase
 from ostler.domain.work import WorkKind
 from ostler.engine.kind import JobContext
 from ostler.jobs.answers import Answered, answered_by
@@ -158,7 +158,7 @@ class Attempts:
 
 def _is_still_wanted(now: Instance, goal: Goal) -> bool:
     is_same = now.upstream_id == goal.instance.upstream_id and now.state is goal.instance.state
-    return is_same and now.wanted is not Wanted.TERMINATED
+    return is_same and goal.is_wanted(now)
 
 
 def _in_creating_phase(instance: Instance, phase: CreatingPhase) -> Instance:

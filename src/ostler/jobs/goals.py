@@ -45,6 +45,16 @@ class Goal:
         """The attempts as the domain knows them."""
         return tuple(each.attempt for each in self.attempts)
 
+    def is_wanted(self, now: Instance) -> bool:
+        """Tell whether another attempt may be made; a stop before the first placement is a no, too."""
+        match self.purpose:
+            case Purpose.PLACE:
+                return now.wanted is Wanted.RUNNING
+            case Purpose.RECREATE:
+                return now.wanted is not Wanted.TERMINATED
+            case Purpose.CLOSE:
+                return False
+
     def row_of(self, attempt: Attempt) -> AttemptRow:
         """Return the stored form of an attempt of the history."""
         return next(each for each in self.attempts if each.attempt.number == attempt.number)
@@ -75,7 +85,7 @@ def terms_of(goal: Goal, *, do_others_pass: bool) -> Terms:
     """Return the conditions under which a goal is pursued."""
     spec = goal.instance.spec
     return Terms(
-        wanted=Wanted.TERMINATED if goal.purpose is Purpose.CLOSE else goal.instance.wanted,
+        is_wanted=goal.is_wanted(goal.instance),
         billing_mode=spec.billing_mode,
         do_others_pass=do_others_pass,
         may_repeat_offers=spec.retry_until_available,

@@ -42,7 +42,7 @@ from ostler.jobs.adopting import Adoption
 from ostler.jobs.attempting import Attempts
 from ostler.jobs.goals import Goal, Purpose, goal_of, terms_of
 from ostler.jobs.ordering import OrderImpossible, Orders
-from ostler.jobs.verdicts import failure_of
+from ostler.jobs.verdicts import called_off, failure_of
 from ostler.jobs.workshop import Workshop
 from ostler.store.attempts import attempts_of
 from ostler.store.instances import find_instance
@@ -107,7 +107,7 @@ class Provision:
                 left_out = () if prospect is None else prospect.plan.left_out
                 return await self._give_up(context, goal, because, left_out)
             case NothingPlaced():
-                return await self._fail(context, goal, failure_of(None, goal.history, self.shop.clock.now()))
+                return await self._fail(context, goal, called_off(self.shop.clock.now()))
             case AwaitAnswer() | Withdraw() | Have():
                 await self._tidy(context, goal, step)
             case _:

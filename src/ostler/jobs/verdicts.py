@@ -46,6 +46,16 @@ def failure_of(
     return Failure(FailureCode.REFUSED_BY_CLOUD, decisive.detail, at, "see the attempts for every answer")
 
 
+def called_off(at: datetime) -> Failure:
+    """Return why a create that its owner stopped ended: nothing of it was at the cloud yet."""
+    return Failure(
+        FailureCode.CREATE_CALLED_OFF,
+        "it was stopped before it was placed; nothing of it is at the cloud, and nothing is billed",
+        at,
+        "create it anew when it is to run",
+    )
+
+
 def _reasons(left_out: Sequence[LeftOut]) -> str:
     """Return each asked region with what is against it, every reason once."""
     told = [each for each in left_out if each.reason is not LeftOutReason.NOT_ASKED_FOR]

@@ -27,6 +27,7 @@ from tests.support.simulator import refused, timeout_before_effect
 
 pytestmark = pytest.mark.looptime
 
+_PRODUCTS = "GET /gpu-instance/openapi/v1/products"
 _SOLD_OUT = "H100 SXM 80GB"  # sold on demand only, in two regions
 
 
@@ -168,8 +169,44 @@ async def test_a_wish_that_waits_for_stock_is_accepted_and_placed_once_there_is_
         waiting = await ostler.instance(accepted.instance_id)
         assert (waiting.state, waiting.phase) == (State.CREATING, CreatingPhase.WAITING_FOR_STOCK)
         _sell_out(home, free=8)
-        await ostler.until(accepted.instance_id, State.RUNNING, within_s=900)
+        await ostler.clock.sleep(35)  # however long products are believed
+        assert (await ostler.instance(accepted.instance_id)).state is State.STARTING
         assert len(home.ever_billed()) == 1
+
+
+async def test_all_who_wait_for_the_same_stock_look_at_it_together_and_not_too_often() -> None:
+    async with an_installation() as home:
+        ostler = await home.process()
+        _sell_out(home)
+        wish = replace(
+            a_wish(product_name=_SOLD_OUT), retry_until_available=True, regions=("US-CA-06", "EU-GB-01")
+        )
+        for _ in range(4):
+            await ostler.accept(wish)
+            await ostler.clock.sleep(7)
+        await ostler.clock.sleep(60)
+        before = home.simulated.calls_of(_PRODUCTS)
+        await ostler.clock.sleep(300)
+        calls = home.simulated.calls_of(_PRODUCTS) - before
+        elsewhere = len(home.simulated.world.clusters) - 2  # read once, for the reasons
+        assert 5 <= (calls - elsewhere) / 2 <= 10
+
+
+async def test_nothing_is_refused_by_what_was_sold_out_half_a_minute_ago() -> None:
+    async with an_installation() as home:
+        ostler = await home.process()
+        _sell_out(home)
+        wish = replace(a_wish(product_name=_SOLD_OUT), region="US-CA-06")
+        with pytest.raises(NoOfferAnywhere):
+            await ostler.accept(wish)
+        _sell_out(home, free=8)
+        before = home.simulated.calls_of(_PRODUCTS)
+        with pytest.raises(NoOfferAnywhere):
+            await ostler.accept(wish)
+        assert home.simulated.calls_of(_PRODUCTS) == before
+        await ostler.clock.sleep(31)
+        accepted = await ostler.accept(wish)
+        await ostler.until(accepted.instance_id, State.RUNNING)
 
 
 async def test_waiting_for_stock_has_an_end() -> None:

@@ -4,11 +4,12 @@ import asyncio
 
 import pytest
 
-from ostler.cloud.caches import HOLD_OFF_S, PATIENCE_S, Caches, NamedCache
+from ostler.cloud.caches import HOLD_OFF_S, PATIENCE_S, Caches, NamedCache, Wish
 from ostler.cloud.refusals import Malformed, RateLimited, Unauthorized, Unavailable
 from tests.support.cloud import EPOCH, HandClock, LoopClock
 
 LIFE_S = 300.0
+AT_ONCE = Wish(patience_s=0)
 
 
 class Source:
@@ -151,12 +152,12 @@ async def test_whoever_has_no_patience_gets_the_old_value_at_once_and_the_next_o
     await LoopClock().sleep(LIFE_S + 1)
     source.gate.clear()
     began = asyncio.get_running_loop().time()
-    kept = [await cache.get("k", source, patience_s=0) for _ in range(3)]
+    kept = [await cache.get("k", source, wish=AT_ONCE) for _ in range(3)]
     assert {(each.value, each.is_stale) for each in kept} == {("reading 1", True)}
     assert asyncio.get_running_loop().time() == began
     source.gate.set()
     await LoopClock().sleep(1)
-    assert (await cache.get("k", source, patience_s=0)).value == "reading 2"
+    assert (await cache.get("k", source, wish=AT_ONCE)).value == "reading 2"
 
 
 @pytest.mark.looptime
@@ -167,7 +168,7 @@ async def test_what_nobody_waited_for_is_not_repeated_for_every_reader_when_it_f
     await LoopClock().sleep(LIFE_S)
     source.error = Unavailable("op", "down")
     for _ in range(10):
-        assert (await cache.get("k", source, patience_s=0)).is_stale
+        assert (await cache.get("k", source, wish=AT_ONCE)).is_stale
         await LoopClock().sleep(HOLD_OFF_S / 20)
     assert source.readings == 2
 
@@ -179,10 +180,10 @@ async def test_a_refusal_that_nobody_waited_for_is_heard_by_the_next_reader() ->
     await cache.get("k", source)
     await LoopClock().sleep(LIFE_S)
     source.error = Unauthorized("op")
-    assert (await cache.get("k", source, patience_s=0)).is_stale
+    assert (await cache.get("k", source, wish=AT_ONCE)).is_stale
     await LoopClock().sleep(1)
     with pytest.raises(Unauthorized):
-        await cache.get("k", source, patience_s=0)
+        await cache.get("k", source, wish=AT_ONCE)
 
 
 async def test_the_least_recently_used_makes_room(cache: NamedCache[str]) -> None:

@@ -16,7 +16,7 @@ from pydantic import SecretStr
 
 from ostler.clock import Clock
 from ostler.cloud.caches import Caches
-from ostler.cloud.catalogue import Catalogue, Lives
+from ostler.cloud.catalogue import Catalogue, Lives, Reader
 from ostler.cloud.lane import Lane
 from ostler.cloud.log_reader import LogReader
 from ostler.cloud.lookups import Lookups
@@ -148,7 +148,7 @@ class _Told:
 
 async def _read_market(catalogue: Catalogue) -> None:
     try:
-        await catalogue.products(BillingMode.SPOT, lane=Lane.BACKGROUND)
+        await catalogue.products(BillingMode.SPOT, reader=Reader(Lane.BACKGROUND))
         for channel in (Channel.PRIVATE, Channel.OFFICIAL):
             await catalogue.templates(channel, lane=Lane.BACKGROUND)
     except CloudRefusal as refusal:

@@ -6,6 +6,7 @@ stale. Other parts may register views of what they keep, so that one list shows 
 """
 
 import asyncio
+import math
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -109,6 +110,17 @@ class Kept(Generic[T]):
     was_cached: bool = False  # served without asking the cloud
 
 
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """How fresh a value is wanted: how long to wait for a newer one, how old it may be within its life."""
+
+    patience_s: float = PATIENCE_S
+    max_age_s: float = math.inf
+
+
+READY = Wish()
+
+
 @dataclass(slots=True)
 class _Entry(Generic[T]):
     value: T
@@ -151,12 +163,14 @@ class NamedCache(Generic[T]):
         key: str,
         load: Callable[[], Awaitable[T]],
         is_current: Callable[[T], bool] = _is_always,
-        *,
-        patience_s: float = PATIENCE_S,
+        wish: Wish = READY,
     ) -> Kept[T]:
-        """Return the value, loading it when there is none, it is not current, or has outlived its time."""
+        """Return the value, loading it when there is none, it is not current, or has outlived its time.
+
+        For this reader its time may be over earlier.
+        """
         self._drop_outdated(key, is_current)
-        kept = await self._found(key, load, patience_s)
+        kept = await self._found(key, load, wish)
         while not is_current(kept.value):  # it was being loaded before what the asker knows of
             self._drop_outdated(key, is_current)
             kept = await asyncio.shield(self._flight(key, load))
@@ -204,10 +218,11 @@ class NamedCache(Generic[T]):
             del self._entries[key]
         return len(expired)
 
-    async def _found(self, key: str, load: Callable[[], Awaitable[T]], patience_s: float) -> Kept[T]:
+    async def _found(self, key: str, load: Callable[[], Awaitable[T]], wish: Wish) -> Kept[T]:
         entry = self._entries.get(key)
         now = self._clock.monotonic()
-        if entry is not None and now < entry.expires_at:
+        spared_s = max(0.0, self._life_s - wish.max_age_s)
+        if entry is not None and now < entry.expires_at - spared_s:
             self._hits += 1
             self._entries.move_to_end(key)
             return entry.as_kept(is_stale=False)
@@ -217,7 +232,7 @@ class NamedCache(Generic[T]):
         self._entries.move_to_end(key)
         if now < entry.retry_at:
             return entry.as_kept(is_stale=True)
-        return await self._fresh_or_stale(entry, self._flight(key, load), patience_s)
+        return await self._fresh_or_stale(entry, self._flight(key, load), wish.patience_s)
 
     def _drop_outdated(self, key: str, is_current: Callable[[T], bool]) -> None:
         entry = self._entries.get(key)

@@ -7,12 +7,13 @@ which offer is taken is the domain's business.
 
 import asyncio
 import copy
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from ostler.clock import Clock
-from ostler.cloud.caches import PATIENCE_S, Caches, CacheStats, Kept, NamedCache
+from ostler.cloud.caches import PATIENCE_S, Caches, CacheStats, Kept, NamedCache, Wish
 from ostler.cloud.lane import Lane
 from ostler.cloud.provider import Cloud
 from ostler.cloud.refusals import CloudRefusal
@@ -51,6 +52,17 @@ class ProductBoard:
     observed_at: datetime  # the oldest part
     is_stale: bool
     was_cached: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Who reads: in which lane, and how old an answer may be for them even within its life."""
+
+    lane: Lane = Lane.USER
+    max_age_s: float = math.inf
+
+
+ANYBODY = Reader()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +121,7 @@ class Catalogue:
         async def load() -> tuple[Region, ...]:
             return tuple(await self._cloud.regions(lane=lane))
 
-        return await self._regions.get(_ALL, load, patience_s=self.patience_s)
+        return await self._regions.get(_ALL, load, wish=Wish(self.patience_s))
 
     async def region(self, word: str, *, lane: Lane = Lane.USER) -> Region | None:
         """Return the region that a person's word means: its id, code or name."""
@@ -121,11 +133,11 @@ class Catalogue:
         gpus: int = 1,
         regions: Sequence[Region] = (),
         *,
-        lane: Lane = Lane.USER,
+        reader: Reader = ANYBODY,
     ) -> ProductBoard:
         """Return what is sold, sold out or not; no regions means all of them."""
-        asked = tuple(regions) or (await self.regions(lane=lane)).value
-        answers = await asyncio.gather(*(self._sold_in(region, mode, gpus, lane) for region in asked))
+        asked = tuple(regions) or (await self.regions(lane=reader.lane)).value
+        answers = await asyncio.gather(*(self._sold_in(region, mode, gpus, reader) for region in asked))
         read = [answer for answer in answers if isinstance(answer, Kept)]
         refusals = {
             region.id: answer
@@ -145,7 +157,7 @@ class Catalogue:
 
     async def offers(self, query: OfferQuery, *, lane: Lane = Lane.USER) -> OfferBoard:
         """Return what can be had now, cheapest first."""
-        board = await self.products(query.billing_mode, query.gpus, query.regions, lane=lane)
+        board = await self.products(query.billing_mode, query.gpus, query.regions, reader=Reader(lane))
         self._offers.count(was_cached=board.was_cached)
         products: Sequence[Product] = board.products
         if query.product_name is not None:
@@ -160,7 +172,7 @@ class Catalogue:
         async def load() -> tuple[TemplateVerdict, ...]:
             return tuple(judged(sheet) for sheet in await self._cloud.templates(channel, lane=lane))
 
-        return await self._templates.get(f"channel:{channel}", load, patience_s=self.patience_s)
+        return await self._templates.get(f"channel:{channel}", load, wish=Wish(self.patience_s))
 
     async def template(self, template_id: str, *, lane: Lane = Lane.USER) -> Kept[TemplateVerdict]:
         """Return one template and what is wrong with it; raise Gone when there is none."""
@@ -168,7 +180,7 @@ class Catalogue:
         async def load() -> tuple[TemplateVerdict, ...]:
             return (judged(await self._cloud.template(template_id, lane=lane)),)
 
-        kept = await self._templates.get(template_id, load, patience_s=self.patience_s)
+        kept = await self._templates.get(template_id, load, wish=Wish(self.patience_s))
         return Kept(kept.value[0], kept.observed_at, is_stale=kept.is_stale, was_cached=kept.was_cached)
 
     async def registry_auth(self, auth_id: str, *, lane: Lane = Lane.USER) -> RegistryAuth | None:
@@ -183,16 +195,17 @@ class Catalogue:
         async def load() -> tuple[RegistryAuth, ...]:
             return tuple(await self._cloud.registry_auths(lane=lane))
 
-        return await self._auths.get(_ALL, load, patience_s=self.patience_s)
+        return await self._auths.get(_ALL, load, wish=Wish(self.patience_s))
 
     async def _sold_in(
-        self, region: Region, mode: BillingMode, gpus: int, lane: Lane
+        self, region: Region, mode: BillingMode, gpus: int, reader: Reader
     ) -> Kept[tuple[Product, ...]] | CloudRefusal:
         async def load() -> tuple[Product, ...]:
-            return tuple(await self._cloud.products(region, mode, gpus, lane=lane))
+            return tuple(await self._cloud.products(region, mode, gpus, lane=reader.lane))
 
         try:
-            return await self._products.get(f"{region.id}:{mode}:{gpus}", load, patience_s=self.patience_s)
+            wish = Wish(self.patience_s, reader.max_age_s)
+            return await self._products.get(f"{region.id}:{mode}:{gpus}", load, wish=wish)
         except CloudRefusal as refusal:
             return refusal
 

@@ -12,6 +12,7 @@ from typing import assert_never
 
 from sqlalchemy import Connection
 
+from ostler.cloud.catalogue import ANYBODY, Reader
 from ostler.cloud.lane import Lane
 from ostler.cloud.refusals import CloudRefusal
 from ostler.domain.attempts import Answer, Attempt
@@ -50,6 +51,8 @@ from ostler.usecases.market import CatalogueUnknown
 from ostler.usecases.planning import Planner, Prospect
 
 _STOCK_LOOK = timedelta(seconds=30)
+# past the cache, but shared by all who wait for the same shelves
+_WAITING_FOR_STOCK = Reader(Lane.BACKGROUND, max_age_s=_STOCK_LOOK.total_seconds())
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +143,7 @@ class Provision:
     async def _prospect(self, goal: Goal) -> Prospect:
         """Return what could be done now; a request that has become wrong cannot be ordered."""
         try:
-            return await self.planner.prospect(goal.instance.spec)
+            return await self.planner.prospect(goal.instance.spec, _reader(goal.instance))
         except AskedWrongly as error:
             failure = Failure(FailureCode.TEMPLATE_INVALID, str(error), self.shop.clock.now(), error.hint)
             raise OrderImpossible(failure) from error
@@ -184,6 +187,10 @@ class Provision:
 def _goal(connection: Connection, instance_id: str) -> Goal | None:
     row = find_instance(connection, instance_id)
     return None if row is None else goal_of(row, attempts_of(connection, instance_id))
+
+
+def _reader(instance: Instance) -> Reader:
+    return _WAITING_FOR_STOCK if instance.phase is CreatingPhase.WAITING_FOR_STOCK else ANYBODY
 
 
 def _waiting_for_stock(instance: Instance) -> Change:

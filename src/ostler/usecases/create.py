@@ -14,6 +14,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
 from ostler.clock import Clock
+from ostler.cloud.catalogue import Reader
 from ostler.domain.errors import RequestInvalid
 from ostler.domain.instance import accepted
 from ostler.domain.operations import OperationKind
@@ -28,10 +29,11 @@ from ostler.usecases.audit import write_signed
 from ostler.usecases.expecting import Expectations
 from ostler.usecases.idempotent import KeysInUse, answer_given, forget_if_old
 from ostler.usecases.ids import Ids
-from ostler.usecases.planning import Planner, Prospect, require_known
+from ostler.usecases.planning import Planner, Prospect, is_refused, require_known
 from ostler.usecases.progress import Opening
 from ostler.usecases.record import Edit, Occasion, Recorder
 
+_ABOUT_TO_REFUSE = Reader(max_age_s=30)
 ENVS: TypeAdapter[Mapping[str, str]] = TypeAdapter(Mapping[str, str])
 
 
@@ -72,8 +74,13 @@ class Create:
             raise RequestInvalid((*error.errors, *unknown)) from error
 
     async def plan(self, spec: InstanceSpec) -> Prospect:
-        """Return where it could be placed now and why nowhere else; nothing is written (`dryRun`)."""
+        """Return where it could be placed now and why nowhere else; nothing is written (`dryRun`).
+
+        Nothing is refused for want of stock by what was seen of the shelves some time ago.
+        """
         prospect = await self._planner.prospect(spec, is_binding=False)
+        if is_refused(spec, prospect):
+            prospect = await self._planner.prospect(spec, _ABOUT_TO_REFUSE, is_binding=False)
         require_known(spec, prospect)
         return prospect
 

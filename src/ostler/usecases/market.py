@@ -16,7 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from ostler.clock import Clock
 from ostler.cloud.caches import Kept
-from ostler.cloud.catalogue import Catalogue
+from ostler.cloud.catalogue import ANYBODY, Catalogue, Reader
 from ostler.cloud.refusals import CircuitOpen, CloudRefusal, Gone
 from ostler.domain.catalogue import BillingMode, Product, Region
 from ostler.domain.errors import Missing, Thing
@@ -74,11 +74,13 @@ class Market:
         shelf = _Shelf("regions", self._regions.validate_json)
         return await self._fresh_or_kept(shelf, self._catalogue.regions)
 
-    async def products(self, regions: Sequence[Region], mode: BillingMode, gpus: int) -> _Products:
+    async def products(
+        self, regions: Sequence[Region], mode: BillingMode, gpus: int, reader: Reader = ANYBODY
+    ) -> _Products:
         """Return what these regions sell; those that nothing is known of are left out, unless it is all."""
         try:
             async with asyncio.timeout(PATIENCE_S):
-                board = await self._catalogue.products(mode, gpus, regions)
+                board = await self._catalogue.products(mode, gpus, regions, reader=reader)
         except (CloudRefusal, TimeoutError) as error:
             return await self._kept_products([self._shelves(region, mode, gpus) for region in regions], error)
         unread = [self._shelves(region, mode, gpus) for region in regions if region.id in board.failures]

@@ -5,11 +5,13 @@ refusal can name every region's reason. Used by `create.py` before accepting, an
 """
 
 import asyncio
+import math
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from ostler.clock import Clock
+from ostler.cloud.catalogue import ANYBODY, Reader
 from ostler.domain.catalogue import BillingMode, Product, Region, Template, region_called
 from ostler.domain.errors import Missing, NoOfferAnywhere, RequestInvalid, TemplateUnusable, Thing
 from ostler.domain.fields import FieldError
@@ -53,10 +55,13 @@ class Planner:
         self._heard: Set[OfferKey] = frozenset()
         self._heard_at = datetime.min.replace(tzinfo=UTC)
 
-    async def prospect(self, spec: InstanceSpec, *, is_binding: bool = True) -> Prospect:
+    async def prospect(
+        self, spec: InstanceSpec, reader: Reader = ANYBODY, *, is_binding: bool = True
+    ) -> Prospect:
         """Return what could be done now, be it nothing; raise what makes the request itself wrong.
 
         A plan that binds nobody, for the job makes its own, may hear of sold-out offers a second late.
+        How new the reader wants the stock to be counts where it may be placed.
         """
         verdict, regions = await asyncio.gather(
             self._market.template(spec.template_id), self._market.regions()
@@ -67,7 +72,9 @@ class Planner:
             raise TemplateUnusable(spec.template_id, verdict.problems)
         rootfs_gb = resolved_rootfs_gb(spec.rootfs_gb, verdict.template.rootfs_gb)
         sold_out = await self._sold_out(is_binding=is_binding)
-        made = await self._plan(_demand(spec, rootfs_gb), self._route(spec), regions, sold_out)
+        made = await self._plan(
+            _demand(spec, rootfs_gb), self._route(spec), ForSale(regions, (), sold_out), reader
+        )
         return Prospect(made, verdict.template, rootfs_gb)
 
     async def unknown_regions(self, body: Mapping[str, object]) -> Sequence[FieldError]:
@@ -78,20 +85,21 @@ class Planner:
         except CatalogueUnknown:
             return ()
 
-    async def _plan(
-        self, demand: Demand, path: Route, regions: Sequence[Region], sold_out: Set[OfferKey]
-    ) -> Plan:
-        async def planned(asked: Sequence[Region]) -> Plan:
-            products = await self._market.products(asked, demand.billing_mode, demand.gpus)
-            return plan(demand, path, ForSale(regions, products, sold_out))
+    async def _plan(self, demand: Demand, path: Route, nothing: ForSale, reader: Reader) -> Plan:
+        """Return the plan for what the regions of a market with `nothing` on its shelves turn out to sell."""
+        regions = nothing.regions
+
+        async def planned(asked: Sequence[Region], reader: Reader) -> Plan:
+            products = await self._market.products(asked, demand.billing_mode, demand.gpus, reader)
+            return plan(demand, path, replace(nothing, products=products))
 
         near = _regions_of(path, regions)
-        made = await planned(near)
+        made = await planned(near, reader)
         if not made.candidates and len(near) < len(regions):
-            made = await planned(regions)
+            made = await planned(regions, replace(reader, max_age_s=math.inf))
         if made.is_product_known:
             return made
-        return plan(demand, path, ForSale(regions, await self._sold_otherwise(regions, demand), sold_out))
+        return plan(demand, path, replace(nothing, products=await self._sold_otherwise(regions, demand)))
 
     async def _sold_otherwise(self, regions: Sequence[Region], demand: Demand) -> Sequence[Product]:
         """Return what is sold under another billing mode: a product may be known, and not sold as asked."""
@@ -121,11 +129,17 @@ class Planner:
         )
 
 
+def is_refused(spec: InstanceSpec, prospect: Prospect) -> bool:
+    """Tell whether a create of a known product is refused for want of an offer."""
+    is_without_offer = prospect.plan.is_product_known and not prospect.plan.candidates
+    return is_without_offer and not spec.retry_until_available
+
+
 def require_known(spec: InstanceSpec, prospect: Prospect) -> None:
     """Raise what refuses a create at once: an unknown product, or no offer where it will not wait for one."""
     if not prospect.plan.is_product_known:
         raise Missing(Thing.PRODUCT, spec.product_name)
-    if not prospect.plan.candidates and not spec.retry_until_available:
+    if is_refused(spec, prospect):
         raise NoOfferAnywhere(spec.product_name, prospect.plan.left_out)
 
 

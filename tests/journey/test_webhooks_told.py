@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 
 import pytest
+from standardwebhooks import Webhook
 
 from tests.support.catcher import Caught, catching
 from tests.support.home import Details, Home, at_home, part, parts, until
@@ -43,6 +44,20 @@ def test_the_address_that_a_start_names_hears_of_the_start_and_of_each_endpoint(
         assert {each["port"]: each["status"] for each in endpoints} == dict.fromkeys(
             (22, 8888, 6006), "healthy"
         )
+
+
+def test_an_administrator_can_look_up_what_signs_for_a_receiver_that_a_request_names(home: Home) -> None:
+    answer = home.api.get("/api/webhooks/secret")
+    assert answer.headers["Cache-Control"] == "no-store"
+    shown = answer.json()
+    assert shown["source"] == "generated"
+    with catching() as caught:
+        home.created(webhookUrl=caught.url)
+        told(caught, "create")
+        [(_, headers, body), *_] = caught.requests
+    Webhook(shown["secret"]).verify(body, headers)
+    lines = home.api.get("/api/audit", params={"action": "GET /api/webhooks/secret"}).json()["entries"]
+    assert [line["outcome"] for line in lines] == ["done"]
 
 
 def test_a_start_that_is_refused_leaves_the_address_as_it_was(home: Home) -> None:

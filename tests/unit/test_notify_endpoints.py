@@ -149,10 +149,11 @@ async def test_an_endpoint_of_a_caller_with_a_project_hears_of_this_project_alon
 async def test_the_installations_secret_is_made_once_and_stays(
     database: InlineDatabase, webhooks: Webhooks
 ) -> None:
-    secret = await webhooks.shared_secret()
+    secret = await webhooks.generated_secret()
+    assert secret is not None
     again = Webhooks(database, Keyring(SEALER), LoopClock())
     await again.settle("https://all.example/")
-    assert await again.shared_secret() == secret
+    assert await again.generated_secret() == secret
     assert (await again.endpoint(DEFAULT_ID)).url == "https://all.example/"
 
 
@@ -164,7 +165,7 @@ async def test_a_configured_secret_goes_before_the_made_one_but_not_before_an_en
     keyring = Keyring(SEALER, SecretStr("configured"))
     assert keyring.secret_of(default, default) == SecretStr("configured")
     assert keyring.secret_of(registered.endpoint, default) == registered.secret
-    assert await Webhooks(database, keyring, LoopClock()).shared_secret() == SecretStr("configured")
+    assert await Webhooks(database, keyring, LoopClock()).generated_secret() is None
 
 
 async def test_deliveries_to_a_default_receiver_that_was_taken_away_are_cancelled(

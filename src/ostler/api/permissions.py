@@ -108,6 +108,7 @@ PERMISSIONS: Mapping[str, Permission] = {
     "GET /api/account/trust": VIEWER_OF_ALL,
     "GET /api/cache/stats": VIEWER_OF_ALL,
     "GET /api/cache/{name}/stats": VIEWER_OF_ALL,
+    "GET /api/webhooks/secret": ADMIN_OF_ALL,
     "POST /api/orphans/{novita_id}/adopt": ADMIN_OF_ALL,
     "POST /api/orphans/{novita_id}/delete": ADMIN_OF_ALL,
     "POST /api/account/confirm": ADMIN_OF_ALL,

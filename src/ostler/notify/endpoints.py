@@ -162,10 +162,11 @@ class Webhooks:
 
         return await write_signed(self._database, work)
 
-    async def shared_secret(self) -> SecretStr:
-        """Return the secret that signs for endpoints without one of their own."""
-        default = await self.endpoint(DEFAULT_ID)
-        return self._keyring.shared(default)
+    async def generated_secret(self) -> SecretStr | None:
+        """Return what signs for endpoints without a secret of their own; None: WEBHOOK_SECRET does."""
+        if self._keyring.configured is not None:
+            return None
+        return self._keyring.shared(await self.endpoint(DEFAULT_ID))
 
     def _judge_configured_secret(self) -> None:
         if self._keyring.configured is None:

@@ -4,7 +4,7 @@ A secret is shown once, when its endpoint is registered; deliveries are signed b
 """
 
 from http import HTTPStatus
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import Field
@@ -57,6 +57,13 @@ class NewEndpointAnswer(EndpointAnswer):
 
     secret: str
     warning: str | None
+
+
+class SharedSecretAnswer(Answer):
+    """What signs for receivers that have no secret of their own."""
+
+    source: Literal["WEBHOOK_SECRET", "generated"]
+    secret: str | None = Field(description="null: it is the setting's value, which is not told")
 
 
 class EndpointsAnswer(Answer):
@@ -159,6 +166,15 @@ async def delivery(delivery_id: DeliveryId, on: Exchange) -> DeliveryAnswer:
 @router.post("/deliveries/{delivery_id}/replay", summary="Deliver once more, under the same id")
 async def replay(delivery_id: DeliveryId, on: Exchange) -> DeliveryAnswer:
     return _delivery(await on.instances.webhooks.replay(_row_of(delivery_id), on.asker.project))
+
+
+@router.get("/secret", summary="The secret that signs for receivers without one of their own")
+async def shared_secret(on: Exchange, response: Response) -> SharedSecretAnswer:
+    response.headers["Cache-Control"] = "no-store"
+    made = await on.instances.webhooks.generated_secret()
+    if made is None:
+        return SharedSecretAnswer(source="WEBHOOK_SECRET", secret=None)
+    return SharedSecretAnswer(source="generated", secret=made.get_secret_value())
 
 
 @router.get("/{endpoint_id}", summary="One receiver")

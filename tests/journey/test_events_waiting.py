@@ -65,6 +65,22 @@ def test_an_id_that_is_not_of_this_log_is_told_at_once(home: Home) -> None:
     assert plain["nextAfter"] == found["nextAfter"]
 
 
+def test_whoever_does_not_ask_for_a_page_follows_the_log_and_goes_on_where_it_was(home: Home) -> None:
+    instance_id = home.created()
+    first = parts(page(home, after=0, instanceId=instance_id, waitFor="changed"), "events")[0]
+    headers = {"Last-Event-ID": str(first["id"])}
+    with home.api.stream("GET", "/api/events", params={"instanceId": instance_id}, headers=headers) as stream:
+        assert stream.headers["content-type"].startswith("text/event-stream")
+        lines = (line for line in stream.iter_lines() if line.startswith("event:"))
+        assert next(lines) == "event: instance.placed"
+
+
+def test_whoever_accepts_json_alone_gets_a_page(home: Home) -> None:
+    answer = home.api.get("/api/events", headers={"Accept": "application/json, text/plain, */*"})
+    assert answer.headers["content-type"] == "application/json"
+    assert set(answer.json()) == {"events", "nextAfter", "waited", "reset"}
+
+
 @pytest.mark.parametrize("query", [{"waitFor": "ready"}, {"waitFor": "changed", "timeoutSeconds": "121"}])
 def test_a_wish_that_is_none_is_refused(home: Home, query: dict[str, str]) -> None:
     assert code_of(home.api.get("/api/events", params=query)) == (400, "VALIDATION_ERROR")

@@ -31,6 +31,7 @@ def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         instance_id = home.created()
         endpoint = home.api.post("/api/webhooks", json={"url": "http://127.0.0.1:9/"}).json()["id"]
         known = {"instance_id": instance_id, "endpoint_id": endpoint, "name": "products"}
+        home.api.headers["Accept"] = "application/json"  # what accepts anything is sent events for ever
         yield Site(home, operations(home.api), known)
         assert home.api.get("/health").status_code == 200
         errors = [entry for entry in home.server.entries() if entry.get("level") == "error"]

@@ -45,9 +45,12 @@ def neighbours(
 
 
 def _clients(home: Home, project: str, clients: ExitStack) -> Mapping[Role, httpx2.Client]:
-    return {
+    found = {
         role: clients.enter_context(home.server.client(_key(home, role, project)["key"])) for role in Role
     }
+    for client in found.values():
+        client.headers["Accept"] = "application/json"  # what accepts anything is sent events for ever
+    return found
 
 
 def _key(home: Home, role: Role, project: str) -> dict[str, str]:

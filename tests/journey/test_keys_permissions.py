@@ -91,7 +91,7 @@ def test_a_route_is_open_to_those_whom_the_table_names_and_to_nobody_else(
 ) -> None:
     method, _, path = row.partition(" ")
     for name, caller in callers.items():
-        answer = caller.client.request(method, a_path(path))
+        answer = caller.client.request(method, a_path(path), headers={"Accept": "application/json"})
         expected = caller.expected(PERMISSIONS[row])
         seen = answer.status_code if answer.status_code in _REFUSALS else None
         if path == "/login" and method == "POST":

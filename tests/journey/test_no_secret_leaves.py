@@ -242,7 +242,8 @@ def _read_everything(home: Home) -> None:
     known["endpoint_id"] = home.api.get("/api/webhooks").json()["endpoints"][0]["id"]
     for path, methods in document["paths"].items():
         if "get" in methods and not path.endswith("/credentials"):
-            home.api.get(re.sub(r"\{(\w+)\}", lambda found: known.get(found.group(1), "1"), path))
+            path = re.sub(r"\{(\w+)\}", lambda found: known.get(found.group(1), "1"), path)  # noqa: PLW2901
+            home.api.get(path, headers={"Accept": "application/json"})
     for page in ("/", "/docs", "/login", "/openapi.json", "/metrics"):
         home.api.get(page)
 

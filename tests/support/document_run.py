@@ -56,7 +56,7 @@ def _settings(key: str, known: Mapping[str, list[str | int]], *, in_full: bool) 
         "request-timeout = 30.0",
         "max-stream-events = 1",
         "seed = 1",
-        f"headers = {{ Authorization = {json.dumps(f'Bearer {key}')} }}",
+        f"headers = {{ Authorization = {json.dumps(f'Bearer {key}')}, Accept = 'application/json' }}",
         f"generation.max-examples = {10 if in_full else 5}",
         f"phases.coverage.enabled = {json.dumps(in_full)}",
         "generation.allow-x00 = false",  # refused everywhere; that is tried elsewhere

@@ -1,8 +1,8 @@
 """`/api/events`: everything that happens, live or as pages of the log.
 
-A client that accepts `text/event-stream` follows the log from `Last-Event-ID` (or from now); any other gets
-a page of it as JSON, after an id; with `waitFor=changed` as soon as there is one. Those who wait cost nothing
-while nothing happens: one reader of the log serves all of them.
+A client follows the log from `Last-Event-ID` (or from now), unless it asks for a page of it: by `after`,
+`limit` or `waitFor`, or because it accepts JSON and no stream. With `waitFor=changed` the page comes as
+soon as there is an event. Those who wait cost nothing while nothing happens: one reader serves all of them.
 """
 
 from collections.abc import AsyncIterator
@@ -22,6 +22,8 @@ from ostler.usecases.waiting import Waited
 
 router = APIRouter(prefix="/api/events", tags=["events"])
 _STREAM = "text/event-stream"
+_JSON = "application/json"
+_OF_PAGES = frozenset({"after", "limit", "waitFor"})
 _NO_ID = 2**63 - 1
 
 
@@ -49,6 +51,7 @@ class EventsAnswer(Answer):
 @router.get(
     "",
     summary="What happens: a live stream, or a page of the log",
+    description="A stream, unless `after`, `limit` or `waitFor` asks for a page, or `Accept` for JSON.",
     response_model=EventsAnswer,
     responses={200: {"content": {_STREAM: {"schema": {"type": "string"}}}}},
 )
@@ -59,7 +62,7 @@ async def events(
     last_event_id: Annotated[str | None, Header()] = None,
 ) -> Response | EventsAnswer:
     wanted = FeedFilter(question.instance_id, on.caller.meant(question.project), tuple(question.event))
-    if _STREAM in request.headers.get("accept", ""):
+    if _is_to_stream(request):
         after = _last_seen(last_event_id) if last_event_id else question.after
         return EventSourceResponse(_messages(on.instances.feed, after, wanted), ping=PING_S)
     feed, after = on.instances.feed, question.after or 0
@@ -67,6 +70,12 @@ async def events(
         return _told(await feed.page(after, question.limit, wanted), None)
     turn = await feed.next_page(after, question.limit, wanted, question.timeout_seconds)
     return _told(turn, Waited.REACHED if turn.events or turn.is_reset else Waited.TIMEOUT)
+
+
+def _is_to_stream(request: Request) -> bool:
+    accepted = request.headers.get("accept", "")
+    is_for_a_page = _JSON in accepted or not _OF_PAGES.isdisjoint(request.query_params)
+    return _STREAM in accepted or not is_for_a_page
 
 
 def _last_seen(last_event_id: str) -> int:

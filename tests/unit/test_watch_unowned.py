@@ -1,6 +1,7 @@
 """What is listed and is no row's own: orphans, late ones, duplicates, strangers; all money is found."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from sqlalchemy import Connection
@@ -14,6 +15,7 @@ from ostler.domain.marks import new_instance_id
 from ostler.store.adopted_installs import adopt
 from ostler.store.attempts import attempts_of, insert_attempt
 from ostler.usecases.asking import ById
+from ostler.usecases.costs import Costs
 from tests.support.core import SOMEBODY, a_wish
 from tests.support.simulator import no_capacity, timeout_after_effect
 from tests.support.watching import Watch, a_watch, an_order
@@ -98,7 +100,14 @@ async def test_a_duplicate_is_removed_once_its_rows_own_is_proven_alive() -> Non
         assert await kinships(watch) == {}
         (told,) = await watch.told(PublicEvent.DUPLICATE_REMOVED)
         assert told.details["novitaInstanceId"] == duplicate
-        assert len(await watch.told(PublicEvent.ORPHAN_FOUND)) == 1
+        (found,) = await watch.told(PublicEvent.ORPHAN_FOUND)
+        assert {told.instance_id, found.instance_id} == {kept.id}
+        costs = Costs(watch.tower.database, watch.tower.clock)
+        cost = await costs.of_instance(kept.id, SOMEBODY)
+        [(row, charged)] = [each for each in cost.intervals if each[0].upstream_id == duplicate]
+        assert told.details["estimatedCost"] == float(charged.amount) > 0
+        assert row.interval.to_at is not None
+        assert row.interval.uncertainty < timedelta(minutes=1)
 
 
 async def test_a_duplicate_stays_while_nothing_proves_that_the_rows_own_is_alive() -> None:

@@ -1,7 +1,7 @@
 """Removing an upstream that no row has: a duplicate, or a late one of a terminated row. Never given up.
 
 Before each delete it is made sure that no living row has it, as its own or as what it is to lose. Once
-the cloud does not find it any more, its sighting goes, with an event.
+the cloud does not find it any more, its sighting goes, with an event and with what it cost.
 """
 
 from dataclasses import dataclass
@@ -11,16 +11,16 @@ from sqlalchemy import Connection
 
 from ostler.cloud.lane import Lane
 from ostler.cloud.refusals import Gone
-from ostler.domain.events import PublicEvent
 from ostler.domain.lifecycle import State
 from ostler.domain.marks import parse_mark
 from ostler.domain.upstream import REMOVAL
 from ostler.engine.kind import JobContext
 from ostler.engine.outcome import Done, GiveUp, Outcome, Wait
 from ostler.jobs.workshop import Workshop
-from ostler.store.events import EventRow
 from ostler.store.instances import find_instance, id_by_upstream
 from ostler.store.sightings import drop_sightings, find_sighting
+from ostler.usecases.record import Occasion
+from ostler.usecases.surplus import tell_of_removed
 
 _LOOK_AFTER = timedelta(seconds=5)
 
@@ -49,18 +49,9 @@ class RemoveUpstream:
         seen = find_sighting(connection, upstream_id)
         if seen is None:
             return
+        occasion = Occasion(self.shop.clock.now(), "work")
+        tell_of_removed(self.shop.recorder, connection, seen, occasion)
         drop_sightings(connection, [upstream_id])
-        price = None if seen.price_per_hour is None else str(seen.price_per_hour.amount)
-        self.shop.recorder.tell(
-            connection,
-            EventRow(
-                PublicEvent.DUPLICATE_REMOVED,
-                self.shop.clock.now(),
-                reason=f"{seen.kinship.value} {seen.name!r} is gone from the cloud",
-                actor="work",
-                details={"novitaInstanceId": upstream_id, "name": seen.name, "pricePerHour": price},
-            ),
-        )
 
 
 def _is_owned(connection: Connection, upstream_id: str) -> bool:

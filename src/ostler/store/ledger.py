@@ -66,6 +66,12 @@ def open_interval(connection: Connection, upstream_id: str, interval: Interval) 
     connection.execute(insert(ledger), _values(LedgerRow(interval, upstream_id)))
 
 
+def add_interval(connection: Connection, upstream_id: str, interval: Interval) -> None:
+    """Write an interval that is over."""
+    assert interval.to_at is not None, interval
+    open_interval(connection, upstream_id, interval)
+
+
 def close_interval(connection: Connection, row: LedgerRow, to_at: datetime) -> None:
     """End an open interval, never before it began."""
     values = {"wanted_id": row.id, "to_at": max(to_at, row.interval.from_at)}

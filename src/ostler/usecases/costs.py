@@ -11,10 +11,10 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from ostler.clock import Clock
-from ostler.domain.ledger import Interval, interval_cost
+from ostler.domain.ledger import interval_cost
 from ostler.domain.money import Usd
 from ostler.store.database import Database
-from ostler.store.ledger import intervals_of
+from ostler.store.ledger import LedgerRow, intervals_of
 from ostler.usecases.asking import Asker, visible
 
 
@@ -23,7 +23,12 @@ class Cost:
     """The cost of one instance at one instant."""
 
     at: datetime
-    intervals: Sequence[tuple[Interval, Usd]]
+    rows: Sequence[LedgerRow]  # beside the instance's own upstreams there may be duplicates that were removed
+
+    @property
+    def intervals(self) -> Sequence[tuple[LedgerRow, Usd]]:
+        """Each interval with what it cost."""
+        return [(row, interval_cost(row.interval, self.at)) for row in self.rows]
 
     @property
     def so_far(self) -> Usd:
@@ -33,7 +38,7 @@ class Cost:
     @property
     def per_hour(self) -> Usd:
         """What it costs now."""
-        open_now = (interval for interval, _ in self.intervals if interval.to_at is None)
+        open_now = (row.interval for row in self.rows if row.interval.to_at is None)
         return sum((interval.price_per_hour for interval in open_now), Usd(0))
 
 
@@ -50,7 +55,6 @@ class Costs:
 
         def work(connection: Connection) -> Cost:
             visible(connection, instance_id, asker)
-            intervals = [row.interval for row in intervals_of(connection, [instance_id])]
-            return Cost(now, [(interval, interval_cost(interval, now)) for interval in intervals])
+            return Cost(now, intervals_of(connection, [instance_id]))
 
         return await self._database.read(work)

@@ -13,7 +13,6 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from ostler.cloud.upstream import Upstream
-from ostler.domain.events import PublicEvent
 from ostler.domain.instance import Change
 from ostler.domain.kinship import Kinship, Relation, household, relation
 from ostler.domain.lifecycle import State, sight_event
@@ -23,11 +22,11 @@ from ostler.domain.work import WorkKind
 from ostler.engine.leader import Term
 from ostler.store.adopted_installs import adopted_install_ids
 from ostler.store.attempts import has_open_attempt
-from ostler.store.events import EventRow
 from ostler.store.instances import row_identities
 from ostler.store.sightings import Sighting, all_sightings, drop_sightings, put_sightings
 from ostler.store.watch_rows import owners_of
 from ostler.usecases.record import Edit, Occasion
+from ostler.usecases.surplus import tell_of_found
 from ostler.watch.each import each
 from ostler.watch.families import Families
 from ostler.watch.inheriting import given
@@ -110,10 +109,10 @@ class Unowned:
         await self._families.judge(term, census.siblings())
 
     def _write(self, connection: Connection, found: Differences, occasion: Occasion) -> None:
+        for sighting in found.told:  # first, for rows of instances are locked before those of sightings
+            tell_of_found(self._tower.recorder, connection, sighting, occasion)
         put_sightings(connection, found.put)
         drop_sightings(connection, found.drop)
-        for sighting in found.told:
-            self._tower.recorder.tell(connection, _found(sighting, occasion))
 
     async def _seen_again(self, term: Term, kin: Kin) -> None:
         """A tombstone's own: it is billed. What became a living row's own meanwhile is told to it, too."""
@@ -205,19 +204,3 @@ def _census(connection: Connection, install_id: str, upstreams: Sequence[Upstrea
     ours = household(install_id, rows, adopted_install_ids(connection))
     kin = [Kin(upstream, relation(upstream.id, upstream.name, ours)) for upstream in upstreams]
     return Census(kin, {known.upstream_id: known for known in all_sightings(connection)})
-
-
-def _found(sighting: Sighting, occasion: Occasion) -> EventRow:
-    price = sighting.price_per_hour
-    return EventRow(
-        PublicEvent.ORPHAN_FOUND,
-        occasion.at,
-        reason=f"the cloud lists {sighting.name!r}, which no instance has: {sighting.kinship.value}",
-        actor=occasion.actor,
-        details={
-            "novitaInstanceId": sighting.upstream_id,
-            "name": sighting.name,
-            "kinship": sighting.kinship.value,
-            "pricePerHour": None if price is None else str(price.amount),
-        },
-    )

@@ -14,13 +14,20 @@ from ostler.api.exchange import Exchange
 from ostler.api.model import Answer, Dollars, Identifier, Instant
 from ostler.cloud.upstream import UseSample
 from ostler.domain.ledger import IntervalSource, IntervalState
+from ostler.domain.money import Usd
+from ostler.store.ledger import LedgerRow
 
 router = APIRouter(prefix="/api/instances/{instance_id}", tags=["instances"])
 
 
 class IntervalAnswer(Answer):
-    """A stretch of time at one price; `uncertaintySeconds` is by how much its bounds may be wrong."""
+    """A stretch of time at one price; `uncertaintySeconds` is by how much its bounds may be wrong.
 
+    One of another `novitaInstanceId` than the instance's is of an upstream that it had before, or of a
+    duplicate that was removed.
+    """
+
+    novita_instance_id: str
     state: IntervalState
     price_per_hour: Dollars
     from_: Instant = Field(alias="from")
@@ -63,18 +70,7 @@ async def cost(instance_id: Identifier, on: Exchange) -> CostAnswer:
         at=found.at,
         cost_so_far=found.so_far.amount,
         cost_per_hour=found.per_hour.amount,
-        intervals=[
-            IntervalAnswer(
-                state=interval.state,
-                price_per_hour=interval.price_per_hour.amount,
-                **{"from": interval.from_at},
-                to=interval.to_at,
-                cost=price.amount,
-                source=interval.source,
-                uncertainty_seconds=interval.uncertainty.total_seconds(),
-            )
-            for interval, price in found.intervals
-        ],
+        intervals=[_interval(row, price) for row, price in found.intervals],
     )
 
 
@@ -91,6 +87,20 @@ async def gpu_use(
         instance_id=instance_id,
         compute=[_sample(each) for each in found.compute],
         memory=[_sample(each) for each in found.memory],
+    )
+
+
+def _interval(row: LedgerRow, cost: Usd) -> IntervalAnswer:
+    interval = row.interval
+    return IntervalAnswer(
+        novita_instance_id=row.upstream_id,
+        state=interval.state,
+        price_per_hour=interval.price_per_hour.amount,
+        **{"from": interval.from_at},
+        to=interval.to_at,
+        cost=cost.amount,
+        source=interval.source,
+        uncertainty_seconds=interval.uncertainty.total_seconds(),
     )
 
 

@@ -116,6 +116,19 @@ def test_what_does_not_exist_is_refused_now_and_nothing_is_stored(
     assert home.api.get("/api/instances", params={"name": name}).json()["total"] == 0
 
 
+def test_a_prepaid_term_is_told_before_and_counts_from_the_moment_it_is_placed(home: Home) -> None:
+    term = {"billingMode": "monthly", "months": 1, "confirmPrepaid": True, "onFailure": "keep"}
+    plan = home.api.post("/api/instances", json=home.body(**term, dryRun=True)).json()
+    price = parts(plan, "candidates")[0]["prepaidPrice"]
+    instance_id = home.running(**term)
+    upstream = home.looked(instance_id)["novitaInstanceId"]
+    paid = {each["id"]: each["cost"] for each in home.cloud.get("/_sim/ledger").json()["instances"]}
+    assert home.looked(instance_id)["costSoFar"] == price == paid[upstream] / 100_000
+    cost = details_in(home.api.get(f"/api/instances/{instance_id}/cost"))
+    assert (cost["costSoFar"], cost["costPerHour"]) == (price, 0)
+    assert {each["state"]: each["cost"] for each in parts(cost, "intervals")}["prepaid"] == price
+
+
 def test_an_unknown_region_is_told_by_its_place_with_those_that_are_known(home: Home) -> None:
     wrong = refused(home, region="MARS-01", regions=["US-CA-06", "PLUTO"]).json()["error"]["validationErrors"]
     assert [(each["field"], each["code"]) for each in wrong] == [

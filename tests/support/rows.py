@@ -105,7 +105,14 @@ def instances(draw: st.DrawFn) -> Instance:
 
 
 PLACEMENTS = st.builds(
-    Placement, st.integers(1, 99), OFFERS, WORDS, TEXTS, MONEY, storage_price_per_hour=MONEY
+    Placement,
+    st.integers(1, 99),
+    OFFERS,
+    WORDS,
+    TEXTS,
+    MONEY,
+    storage_price_per_hour=MONEY,
+    prepaid=st.none() | MONEY,
 )
 INSTANCE_ROWS = st.builds(
     InstanceRow,
@@ -148,4 +155,5 @@ ATTEMPT_ROWS = st.builds(
     INSTANTS,
     st.none() | INSTANTS,
     st.lists(st.builds(Look, INSTANTS, st.booleans(), st.booleans()), max_size=3).map(tuple),
+    prepaid=st.none() | MONEY,
 )

@@ -143,6 +143,15 @@ def test_a_month_is_chosen_and_capped_by_its_price_per_hour() -> None:
     assert against(result)["CN-HK-1", "other"] is LeftOutReason.NOT_SOLD_SO
 
 
+def test_a_term_is_paid_at_once_for_all_gpus_and_within_the_most_that_it_may_cost() -> None:
+    monthly = Sale(None, BillingMode.MONTHLY)
+    sold = replace(a_product("sold", "cn-hk-1", sale=monthly), monthly_prices={1: Usd(14_400)})
+    demand = replace(DEMAND, billing_mode=BillingMode.MONTHLY, months=1, gpus=2, max_cost=Usd(28_800))
+    assert [offer.prepaid for offer in planned([sold], demand).candidates] == [Usd(28_800)]
+    too_dear = planned([sold], replace(demand, max_cost=Usd(28_799)))
+    assert against(too_dear)["CN-HK-1", "sold"] is LeftOutReason.OVER_COST_CAP
+
+
 @pytest.mark.parametrize(
     ("wish", "words"),
     [

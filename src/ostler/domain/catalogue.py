@@ -100,6 +100,7 @@ class Offer:
     region: Region
     gpus: int
     price_per_gpu_hour: Usd
+    prepaid: Usd | None = None  # for all GPUs and the whole term; None: it is paid as it goes on
 
     @property
     def price_per_hour(self) -> Usd:

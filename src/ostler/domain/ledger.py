@@ -23,6 +23,7 @@ class IntervalState(StrEnum):
     FREE = "free"  # an upstream that is not billed yet
     COMPUTE = "compute"  # GPUs and disks
     STORAGE = "storage"  # disks alone
+    PREPAID = "prepaid"  # a whole term, at the instant when it was paid
 
 
 class IntervalSource(StrEnum):
@@ -43,6 +44,7 @@ class Interval:
     to_at: datetime | None = None  # None: it goes on
     source: IntervalSource = IntervalSource.OBSERVED
     uncertainty: timedelta = timedelta()
+    amount: Usd | None = None  # paid at once, in place of the price for the time
 
 
 _BY_STATE: Mapping[State, IntervalState] = {
@@ -81,6 +83,8 @@ def interval_state(
 
 def interval_cost(interval: Interval, now: datetime) -> Usd:
     """Return what an interval cost until now, rounded to the nearest unit."""
+    if interval.amount is not None:
+        return interval.amount
     if interval.state is IntervalState.FREE:
         return Usd(0)
     ticks = ((interval.to_at or now) - interval.from_at) // _TICK

@@ -34,6 +34,7 @@ class LeftOutReason(StrEnum):
     SOLD_OUT = "sold out a moment ago"
     DISK_TOO_SMALL = "its disk cannot be as large as asked for"
     OVER_PRICE_CAP = "dearer than maxPricePerHour"
+    OVER_COST_CAP = "its term, which is paid in advance, costs more than maxCost"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,7 @@ class Demand:
     rootfs_gb: int
     months: int = 0
     max_price_per_hour: Usd | None = None  # for all GPUs together
+    max_cost: Usd | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +165,7 @@ def _judged(product: Product, region: Region, demand: Demand, sold_out: Set[Offe
     unit_price = _price_per_gpu_hour(product, demand)
     if unit_price is None:
         return LeftOut(region.code, LeftOutReason.NOT_SOLD_SO, product.id)
-    offer = Offer(product, region, demand.gpus, unit_price)
+    offer = Offer(product, region, demand.gpus, unit_price, _prepaid(product, demand))
     against = _objection(offer, demand, sold_out)
     if against is None:
         return offer
@@ -178,6 +180,8 @@ def _objection(offer: Offer, demand: Demand, sold_out: Set[OfferKey]) -> LeftOut
         return LeftOutReason.DISK_TOO_SMALL
     if cap is not None and offer.price_per_hour > cap:
         return LeftOutReason.OVER_PRICE_CAP
+    if demand.max_cost is not None and offer.prepaid is not None and offer.prepaid > demand.max_cost:
+        return LeftOutReason.OVER_COST_CAP
     return LeftOutReason.SOLD_OUT if offer_key(offer) in sold_out else None
 
 
@@ -191,6 +195,11 @@ def _price_per_gpu_hour(product: Product, demand: Demand) -> Usd | None:
         return None
     hours = demand.months * HOURS_PER_MONTH
     return Usd(-(-term.units // hours))
+
+
+def _prepaid(product: Product, demand: Demand) -> Usd | None:
+    term = product.monthly_prices.get(demand.months)
+    return None if demand.billing_mode is not BillingMode.MONTHLY or term is None else term * demand.gpus
 
 
 def _by_price(found: Iterable[Offer | LeftOut]) -> list[Offer]:

@@ -60,7 +60,7 @@ class Attempts:
             offer=offer_key(offer),
             price_per_hour=offer.price_per_hour,
         )
-        row = AttemptRow(attempt, offer.region.code, offer.product.name, occasion.at)
+        row = AttemptRow(attempt, offer.region.code, offer.product.name, occasion.at, prepaid=offer.prepaid)
 
         def write(connection: Connection) -> None:
             before = self.shop.recorder.lock(connection, goal.instance.id)
@@ -169,7 +169,14 @@ def _assigned(instance: Instance, row: AttemptRow, shop: Workshop) -> Edit:
     attempt, upstream_id = row.attempt, row.attempt.upstream_id
     assert upstream_id is not None, attempt
     at = shop.clock.now()
-    placement = Placement(attempt.number, attempt.offer, row.region, row.product_name, attempt.price_per_hour)
+    placement = Placement(
+        attempt.number,
+        attempt.offer,
+        row.region,
+        row.product_name,
+        attempt.price_per_hour,
+        prepaid=row.prepaid,
+    )
     details = {
         "attempt": attempt.number,
         "region": row.region,

@@ -59,6 +59,7 @@ attempts = Table(
     Column("intended_at", Instant, nullable=False),
     Column("called_at", Instant, nullable=True),
     Column("looks", Encoded(tuple[Look, ...]), nullable=False),
+    Column("prepaid_units", BigInteger, nullable=True),
     Index(
         "uq_attempts_upstream_id",
         "upstream_id",
@@ -80,6 +81,7 @@ class AttemptRow:
     intended_at: datetime
     called_at: datetime | None = None
     looks: tuple[Look, ...] = ()
+    prepaid: Usd | None = None  # what its offer costs in advance
 
 
 def insert_attempt(connection: Connection, row: AttemptRow) -> None:
@@ -164,6 +166,7 @@ def _row(found: RowMapping) -> AttemptRow:
         intended_at=found["intended_at"],
         called_at=found["called_at"],
         looks=found["looks"],
+        prepaid=None if found["prepaid_units"] is None else Usd(found["prepaid_units"]),
     )
 
 
@@ -187,4 +190,5 @@ def _values(row: AttemptRow) -> dict[str, object]:
         "intended_at": row.intended_at,
         "called_at": row.called_at,
         "looks": row.looks,
+        "prepaid_units": None if row.prepaid is None else row.prepaid.units,
     }

@@ -60,6 +60,7 @@ class Placement:
     product_name: str
     price_per_hour: Usd  # of all GPUs, while it runs
     storage_price_per_hour: Usd = FREE  # of its disks, while it is stopped
+    prepaid: Usd | None = None  # what was paid for its term; then it costs nothing more while it runs
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,7 @@ ledger = Table(
     Column("source", String, nullable=False),
     Column("uncertainty_us", BigInteger, nullable=False),
     Column("replaces", BigInteger, nullable=True, unique=True),
+    Column("amount_units", BigInteger, nullable=True),  # paid at once
     Index("uq_ledger_open", "upstream_id", unique=True, sqlite_where=_IS_OPEN, postgresql_where=_IS_OPEN),
     Index("ix_ledger_instance", "instance_id", "from_at"),
     Index("ix_ledger_to_at", "to_at"),
@@ -134,6 +135,7 @@ def _row(found: RowMapping) -> LedgerRow:
         to_at=found["to_at"],
         source=IntervalSource(found["source"]),
         uncertainty=found["uncertainty_us"] * MICROSECOND,
+        amount=None if found["amount_units"] is None else Usd(found["amount_units"]),
     )
     return LedgerRow(interval, found["upstream_id"], found["replaces"], found["id"])
 
@@ -150,4 +152,5 @@ def _values(row: LedgerRow) -> dict[str, object]:
         "source": interval.source.value,
         "uncertainty_us": interval.uncertainty // MICROSECOND,
         "replaces": row.replaces,
+        "amount_units": None if interval.amount is None else interval.amount.units,
     }

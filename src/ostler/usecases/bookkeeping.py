@@ -9,11 +9,12 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection
 
+from ostler.domain.catalogue import BillingMode
 from ostler.domain.instance import Instance
 from ostler.domain.ledger import Interval, IntervalState, interval_cost, interval_state
 from ostler.domain.money import Usd
 from ostler.store.instances import InstanceRow
-from ostler.store.ledger import close_interval, intervals_of, open_interval, open_intervals
+from ostler.store.ledger import add_interval, close_interval, intervals_of, open_interval, open_intervals
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,7 @@ def keep_ledger(connection: Connection, before: InstanceRow, after: InstanceRow,
             close_interval(connection, row, at)
     if is_now is not None and was != is_now:
         open_interval(connection, is_now.upstream_id, _interval(after.instance, is_now, before.instance, at))
+    _pay_in_advance(connection, before, after, at)
 
 
 def charge_of(row: InstanceRow) -> Charge | None:
@@ -49,8 +51,23 @@ def charge_of(row: InstanceRow) -> Charge | None:
         return None
     if placement is None or state is IntervalState.FREE:
         return Charge(instance.upstream_id, state, Usd(0))
-    price = placement.price_per_hour if state is IntervalState.COMPUTE else placement.storage_price_per_hour
+    if state is IntervalState.STORAGE:
+        price = placement.storage_price_per_hour
+    else:
+        is_paid = placement.prepaid is not None and placement.offer.billing_mode is BillingMode.MONTHLY
+        price = Usd(0) if is_paid else placement.price_per_hour
     return Charge(instance.upstream_id, state, price)
+
+
+def _pay_in_advance(connection: Connection, before: InstanceRow, after: InstanceRow, at: datetime) -> None:
+    """Write down what an upstream cost that was just placed; a term that is renewed elsewhere is not seen."""
+    upstream_id, placement = after.instance.upstream_id, after.placement
+    if upstream_id is None or upstream_id == before.instance.upstream_id:
+        return
+    if placement is None or placement.prepaid is None:
+        return
+    paid = Interval(after.instance.id, IntervalState.PREPAID, Usd(0), at, at, amount=placement.prepaid)
+    add_interval(connection, upstream_id, paid)
 
 
 def cost_so_far(connection: Connection, instance_id: str, now: datetime) -> Usd:

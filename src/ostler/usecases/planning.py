@@ -158,4 +158,5 @@ def _demand(spec: InstanceSpec, rootfs_gb: int) -> Demand:
         rootfs_gb=rootfs_gb,
         months=spec.months,
         max_price_per_hour=spec.max_price_per_hour,
+        max_cost=spec.limits.max_cost,
     )

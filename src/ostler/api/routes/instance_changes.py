@@ -10,6 +10,7 @@ from typing import Annotated
 
 import orjson
 from fastapi import APIRouter, Header, Response
+from pydantic import Field
 
 from ostler.api.caller import Caller
 from ostler.api.exchange import Exchange
@@ -54,6 +55,7 @@ class CandidateAnswer(Answer):
     product_id: str
     product_name: str
     price_per_hour: Dollars
+    prepaid_price: Dollars | None = Field(description="of `monthly`: the whole term, paid at once")
 
 
 class LeftOutAnswer(Answer):
@@ -226,6 +228,7 @@ def _plan(prospect: Prospect) -> PlanAnswer:
                 product_id=each.product.id,
                 product_name=each.product.name,
                 price_per_hour=each.price_per_hour.amount,
+                prepaid_price=None if each.prepaid is None else each.prepaid.amount,
             )
             for each in prospect.plan.candidates
         ],

@@ -21,6 +21,7 @@ from ostler.simulator.spot import force_notice
 from ostler.simulator.status import Status
 from ostler.store.operations import operations_of
 from ostler.usecases.asking import Asker, ById, ByName
+from ostler.usecases.waiting import WaitFor, verdict_of
 from tests.support.core import SOMEBODY, Installation, Ostler, a_wish, an_installation
 from tests.support.simulator import no_capacity, server_error, timeout_after_effect
 
@@ -184,6 +185,8 @@ async def test_a_failed_create_is_deleted_unless_its_owner_wants_it_kept() -> No
         deleted = (await ostler.instance(gone.instance_id)).error
         assert deleted is not None
         assert not deleted.still_billed
+        row = await ostler.row(kept.instance_id)
+        assert verdict_of(row, row, WaitFor.READY) is None
         ostler.prober.is_healthy = True
         await ostler.until(kept.instance_id, State.READY)
 

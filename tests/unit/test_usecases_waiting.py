@@ -1,21 +1,30 @@
 """When waiting is over: it is so, it may become so, it can no longer become so."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
+from ostler.domain.failures import FailureCode
+from ostler.domain.health_policy import HealthPolicy
 from ostler.domain.instance import Instance
 from ostler.domain.lifecycle import State
 from ostler.domain.phases import Wanted
 from ostler.domain.spec import OnReclaim
+from ostler.domain.upstream import UpstreamState
 from ostler.store.instances import InstanceRow
 from ostler.usecases.waiting import Waited, WaitFor, verdict_of
-from tests.support.builders import a_spec, an_instance
+from tests.support.builders import a_failure, a_spec, an_instance, unplaced
 from tests.support.cloud import EPOCH
 
 _GOES_ON = None
 _IS_SO = Waited.REACHED
 _NEVER = Waited.IMPOSSIBLE
+
+
+_TIMED_OUT = replace(
+    an_instance(State.FAILED), health=HealthPolicy(), error=a_failure(FailureCode.HEALTH_CHECK_TIMEOUT)
+)
 
 
 def _verdict(instance: Instance, wait_for: WaitFor) -> Waited | None:
@@ -64,6 +73,29 @@ def test_nothing_more_is_waited_for_of_what_is_gone() -> None:
     gone = InstanceRow(an_instance(State.TERMINATED))
     assert verdict_of(gone, gone, WaitFor.CHANGED) is _NEVER
     assert verdict_of(InstanceRow(an_instance(State.TERMINATING)), gone, WaitFor.CHANGED) is _IS_SO
+
+
+@pytest.mark.parametrize(
+    ("instance", "expected"),
+    [
+        (_TIMED_OUT, _GOES_ON),
+        (replace(_TIMED_OUT, health=HealthPolicy(interval=timedelta())), _NEVER),
+        (replace(_TIMED_OUT, upstream_state=UpstreamState.EXITED), _NEVER),
+        (replace(_TIMED_OUT, error=a_failure(FailureCode.HEALTH_CHECK_FAILED)), _NEVER),
+        (unplaced(_TIMED_OUT), _NEVER),
+    ],
+    ids=[
+        "it is probed",
+        "it is never probed",
+        "it has stopped",
+        "there is nothing to check",
+        "it is nowhere",
+    ],
+)
+def test_a_start_whose_checks_took_too_long_may_answer_after_all(
+    instance: Instance, expected: object
+) -> None:
+    assert _verdict(instance, WaitFor.READY) is expected
 
 
 def test_a_change_is_anything_that_is_told_but_when_it_was_seen() -> None:

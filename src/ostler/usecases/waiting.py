@@ -13,10 +13,12 @@ from enum import StrEnum
 from typing import TypeGuard, assert_never
 
 from ostler.clock import Clock
+from ostler.domain.failures import FailureCode
 from ostler.domain.instance import USABLE_STATES, Instance
 from ostler.domain.lifecycle import State
 from ostler.domain.phases import Wanted
 from ostler.domain.spec import OnReclaim
+from ostler.domain.upstream import UpstreamState
 from ostler.store.database import Database, StoreUnavailable
 from ostler.store.instances import InstanceRow, find_instance
 from ostler.usecases.asking import Asker, visible
@@ -197,11 +199,20 @@ def _verdict(*, is_so: bool, is_possible: bool) -> Waited | None:
 
 
 def _may_become_usable(instance: Instance) -> bool:
-    """What failed, ends, or is not wanted running does not come back by itself; what was reclaimed may."""
-    if instance.wanted is not Wanted.RUNNING or instance.state in {*_ENDING, State.FAILED}:
+    """What ends or is not wanted running does not come back by itself; what was reclaimed or failed may."""
+    if instance.wanted is not Wanted.RUNNING or instance.state in _ENDING:
         return False
+    if instance.state is State.FAILED:
+        return _is_still_probed(instance)
     comes_back = instance.is_reclaimed and instance.spec.on_reclaim is not OnReclaim.NONE
     return instance.state is not State.EXITED or comes_back
+
+
+def _is_still_probed(instance: Instance) -> bool:
+    """Tell whether a start whose checks took too long goes on being checked: it may answer after all."""
+    is_timeout = instance.error is not None and instance.error.code is FailureCode.HEALTH_CHECK_TIMEOUT
+    does_run = instance.upstream_id is not None and instance.upstream_state is UpstreamState.RUNNING
+    return is_timeout and does_run and instance.health is not None and bool(instance.health.interval)
 
 
 def _shown(row: InstanceRow) -> tuple[object, ...]:

@@ -31,13 +31,27 @@ def told(caught: Caught, kind: str) -> dict[str, Details]:
     return {name: body for name, body in found.items() if isinstance(body, dict)}
 
 
+def details_of(body: Details) -> Details:
+    found = body["instance"]
+    assert isinstance(found, dict)
+    return found
+
+
 def test_the_address_that_a_start_names_hears_of_the_start_and_of_each_endpoint(home: Home) -> None:
     instance_id = home.exited()
     with catching() as caught:
         home.asked(instance_id, "start", {"webhookUrl": caught.url})
         home.waited(instance_id, "ready")
         heard = told(caught, "start")
-    assert heard["instance.starting"]["previousStatus"] == "exited"
+    starting = heard["instance.starting"]
+    assert starting["previousStatus"] == "exited"
+    assert part(starting, "startupOperation", "kind") == "start"
+    assert part(starting, "startupOperation", "status") == "open"
+    assert part(heard["operation.succeeded"], "startupOperation", "outcome") == "succeeded"
+    shown, said = home.looked(instance_id), details_of(heard["operation.succeeded"])
+    assert set(said) <= {*shown, "phase"}
+    for name in ("pricePerHour", "lastUsedAt", "dataExpiresAt", "startedAt", "readyAt", "portMappings"):
+        assert said.get(name) == shown[name], name
     for name in ("instance.ready", "instance.usable"):
         assert part(heard[name], "healthCheck", "overall") == "healthy"
         endpoints = parts(heard[name], "healthCheck", "endpoints")
@@ -98,3 +112,5 @@ def test_a_migration_is_told_as_such(home: Home) -> None:
         "reclaimed": False,
     }
     assert part(heard["instance.migrated"], "migration", "status") == "migrated"
+    assert "startupOperation" not in heard["instance.migrated"]
+    assert part(heard["instance.migrated"], "details", "novitaInstanceId")

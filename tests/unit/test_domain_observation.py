@@ -199,6 +199,7 @@ def test_a_reclaim_notice_is_told_once_before_it_happens() -> None:
     second = seen(first.instance, replace(notice, requested_at=after(3)), after(4))
 
     assert told(first) == ["instance.spot_notice"]
+    assert list(first.events[0].details) == ["reclaimAt"]
     assert first.instance.reclaim_at == after(3600)
     assert told(second) == []
     assert told(seen(an_instance(State.READY), RECLAIMED, after(2))) == ["instance.exited"]

@@ -5,7 +5,7 @@ A frozen value with everything that a decision about it needs. It is changed onl
 the new value, the events to write and the work to ask for.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -88,10 +88,13 @@ class Change:
         """Return this change with work to ask for."""
         return replace(self, work=(*self.work, Work(kind, self.instance.id)))
 
-    def telling(self, name: PublicEvent, reason: str = "") -> "Change":
+    def telling(
+        self, name: PublicEvent, reason: str = "", details: Mapping[str, object] | None = None
+    ) -> "Change":
         """Return this change with an event that moves nothing."""
-        state = self.instance.state
-        return replace(self, events=(*self.events, EventDraft(name, state.value, state.value, reason)))
+        state = self.instance.state.value
+        told = EventDraft(name, state, state, reason, details=details or {})
+        return replace(self, events=(*self.events, told))
 
 
 def accepted(instance_id: str, spec: InstanceSpec, health: HealthPolicy | None, at: datetime) -> Change:
@@ -106,10 +109,23 @@ def move(instance: Instance, event: Event, reason: str = "") -> Change:
     arrow = advance(instance.state, event)
     moved = replace(instance, state=arrow.target, phase=_first_phase(arrow.target, event))
     drafts = tuple(
-        EventDraft(name, arrow.source.value, arrow.target.value, reason, arrow.is_alarm)
+        EventDraft(
+            name, arrow.source.value, arrow.target.value, reason, arrow.is_alarm, _details(moved, name)
+        )
         for name in arrow.emits
     )
     return Change(moved, drafts)
+
+
+def _details(instance: Instance, name: PublicEvent) -> Mapping[str, object]:
+    """Return what an event tells beside its ends: of a migration, the upstreams."""
+    if name is not PublicEvent.MIGRATED:
+        return {}
+    upstreams = {
+        "novitaInstanceId": instance.upstream_id,
+        "previousNovitaInstanceId": instance.predecessor_id,
+    }
+    return {word: upstream for word, upstream in upstreams.items() if upstream is not None}
 
 
 def begin_start(instance: Instance, at: datetime) -> Instance:

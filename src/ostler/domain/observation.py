@@ -79,7 +79,9 @@ def _noted(instance: Instance, sight: Sight) -> Change:
     if is_new_word:
         change = change.telling(PublicEvent.UPSTREAM_UNKNOWN, f"the cloud says {sight.word!r}")
     if is_new_notice and sight.state not in STOPPED:
-        change = change.telling(PublicEvent.SPOT_NOTICE, "the cloud will take the node back")
+        assert sight.reclaim_at is not None, "that is what is new"
+        details = {"reclaimAt": sight.reclaim_at.isoformat(timespec="milliseconds").replace("+00:00", "Z")}
+        change = change.telling(PublicEvent.SPOT_NOTICE, "the cloud will take the node back", details)
     return change
 
 

@@ -181,7 +181,7 @@ def _assigned(instance: Instance, row: AttemptRow, shop: Workshop) -> Edit:
         "attempt": attempt.number,
         "region": row.region,
         "productName": row.product_name,
-        "pricePerHour": str(attempt.price_per_hour.amount),
+        "pricePerHour": float(attempt.price_per_hour.amount),
     }
     if instance.upstream_id is None:
         change = placed_at_cloud(instance, upstream_id, at)

@@ -12,17 +12,21 @@ import orjson
 from ostler.cloud.upstream import Upstream
 from ostler.domain.events import PublicEvent
 from ostler.domain.lifecycle import State
+from ostler.domain.operations import Operation, OperationKind
 from ostler.store.events import EventRow
 from ostler.store.instances import InstanceRow
 from ostler.usecases.failure_told import failure_told
 
 _TELLS_ERROR = frozenset({PublicEvent.OPERATION_FAILED, PublicEvent.OFFER_MISMATCH})
 _MIGRATES = frozenset({PublicEvent.MIGRATING, PublicEvent.MIGRATED})
+_STARTS = frozenset({OperationKind.CREATE, OperationKind.START, OperationKind.RESTART})
 _TOP_LEVEL = ("healthCheck", "error")  # details of an event that have a place of their own
 
 
-def event_body(event: EventRow, row: InstanceRow | None, look: Upstream | None) -> str:
-    """Return the JSON that receivers of an event get."""
+def event_body(
+    event: EventRow, row: InstanceRow | None, look: Upstream | None, operation: Operation | None = None
+) -> str:
+    """Return the JSON that receivers of an event get; `operation` is the one that the event names."""
     said: dict[str, object] = {
         "event": event.name.value,
         "id": event.id,
@@ -37,7 +41,8 @@ def event_body(event: EventRow, row: InstanceRow | None, look: Upstream | None) 
         "alarm": event.is_alarm or None,
         "reason": event.reason or None,
         "instance": None if row is None else instance_details(row, look),
-        "startupOperation": None if event.operation_id is None else _operation(event),
+        "operationId": event.operation_id,
+        "startupOperation": None if operation is None else _startup(operation),
         "migration": _migration(event, row),
         "error": _error(event, row),
         **{name: event.details[name] for name in _TOP_LEVEL if name in event.details},
@@ -75,15 +80,18 @@ def instance_details(row: InstanceRow, look: Upstream | None) -> Mapping[str, ob
         "rootfsSize": spec.rootfs_gb,
         "region": spec.region if placement is None else placement.region,
         "billingMode": spec.billing_mode.value,
-        "pricePerHour": None if placement is None else str(placement.price_per_hour.amount),
+        "pricePerHour": None if placement is None else float(placement.price_per_hour.amount),
         "project": spec.project,
         "labels": dict(spec.labels) or None,
         "createdAt": instant(instance.created_at),
         "readyAt": _maybe(instance.ready_at),
         "firstReadyAt": _maybe(instance.first_ready_at),
+        "startedAt": _maybe(instance.start_began_at),
+        "lastUsedAt": _maybe(row.last_used_at),
         "stopReason": None if instance.stop_reason is None else instance.stop_reason.value,
         "reclaimAt": _maybe(instance.reclaim_at),
-        **_ways_in(look, instance.upstream_id),
+        "error": None if instance.error is None else failure_told(instance.error),
+        **_as_looked_at(look, instance.upstream_id),
     }
     return {name: value for name, value in said.items() if value is not None}
 
@@ -102,8 +110,8 @@ def _maybe(at: datetime | None) -> str | None:
     return None if at is None else instant(at)
 
 
-def _ways_in(look: Upstream | None, upstream_id: str | None) -> Mapping[str, object]:
-    """Return where the instance can be reached, if the last look was at what it runs on now."""
+def _as_looked_at(look: Upstream | None, upstream_id: str | None) -> Mapping[str, object]:
+    """Return where the instance can be reached, and until when, if the last look was at its upstream."""
     if look is None or look.id != upstream_id:
         return {}
     ports = [
@@ -119,14 +127,25 @@ def _ways_in(look: Upstream | None, upstream_id: str | None) -> Mapping[str, obj
         }
     )
     return {
+        "dataExpiresAt": _maybe(look.data_expires_at),
+        "endTime": _maybe(look.ends_at),
         "portMappings": ports or None,
         "connectionDetails": {name: way for name, way in ways.items() if way} or None,
     }
 
 
-def _operation(event: EventRow) -> Mapping[str, object]:
-    said: dict[str, object] = {"operationId": event.operation_id, "status": event.name.value}
-    return said | ({"kind": event.details["kind"]} if "kind" in event.details else {})
+def _startup(operation: Operation) -> Mapping[str, object] | None:
+    """Return how far an operation is by which an instance comes up; of any other kind, nothing."""
+    if operation.kind not in _STARTS:
+        return None
+    said: dict[str, object | None] = {
+        "operationId": operation.id,
+        "kind": operation.kind.value,
+        "status": "open" if operation.is_open else "ended",
+        "outcome": None if operation.outcome is None else operation.outcome.value,
+        "phase": operation.phases[-1].name if operation.phases else None,
+    }
+    return {name: value for name, value in said.items() if value is not None}
 
 
 def _migration(event: EventRow, row: InstanceRow | None) -> Mapping[str, object] | None:

@@ -14,6 +14,7 @@ from ostler.notify.body import event_body
 from ostler.notify.subscriptions import hears, implicit_id
 from ostler.store.events import EventRow
 from ostler.store.instances import InstanceRow
+from ostler.store.operations import find_operation
 from ostler.store.webhook_deliveries import NewDelivery, insert_deliveries
 from ostler.store.webhook_endpoints import EndpointRow, Origin, put_endpoint, subscribers
 from ostler.usecases.details import last_look
@@ -25,7 +26,8 @@ def fan_out(connection: Connection, event: EventRow, row: InstanceRow | None) ->
     if not endpoint_ids:
         return
     look = None if row is None else last_look(connection, row.instance.id)
-    body = event_body(event, row, look)
+    found = None if event.operation_id is None else find_operation(connection, event.operation_id)
+    body = event_body(event, row, look, None if found is None else found.operation)
     message_id = new_message_id()
     insert_deliveries(
         connection,

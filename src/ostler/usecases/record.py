@@ -276,4 +276,4 @@ def _told_error(failure: Failure | None) -> Mapping[str, object]:
 def _final_cost(connection: Connection, operation: Operation, at: datetime) -> Mapping[str, object]:
     if operation.kind is not OperationKind.DELETE or operation.outcome is not Outcome.SUCCEEDED:
         return {}
-    return {"cost": str(cost_so_far(connection, operation.instance_id, at).amount)}
+    return {"cost": float(cost_so_far(connection, operation.instance_id, at).amount)}

@@ -40,13 +40,13 @@ async def tracing(settings: Settings, redactor: Redactor) -> AsyncIterator[Trace
     if settings.otlp_endpoint is None:
         yield None
         return
-    from ostler.telemetry.traces import tracing_to  # noqa: PLC0415 -- the exporter: 5 MB that few need
+    from ostler.telemetry.traces import end, tracing_to  # noqa: PLC0415 -- the exporter: 5 MB that few need
 
     provider = tracing_to(str(settings.otlp_endpoint), redactor, __version__)
     try:
         yield provider
     finally:
-        await asyncio.to_thread(provider.shutdown)
+        await asyncio.to_thread(end, provider)
 
 
 @asynccontextmanager

@@ -1,7 +1,7 @@
 """Reading histograms back: counts, sums and percentiles for people who have no Prometheus.
 
 A percentile is read from the buckets by a straight line inside the one that it falls into, as Prometheus
-does it; beyond the last bound it is that bound.
+does it; beyond the last bound it is that bound. Of fewer than five observations there is none.
 """
 
 from collections import defaultdict
@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from math import inf
 
 from prometheus_client import Histogram
+
+LEAST = 5  # observations; of fewer a percentile would tell where a bucket ends
 
 
 @dataclass(slots=True)
@@ -21,8 +23,8 @@ class Timing:
     buckets: dict[float, int] = field(default_factory=dict)  # upper bound: how many took at most so long
 
     def percentile_s(self, share: float) -> float | None:
-        """Return how long it took at most for so large a share; None when it never happened."""
-        if not self.count:
+        """Return how long it took at most for so large a share; None when it hardly ever happened."""
+        if self.count < LEAST:
             return None
         rank = share * self.count
         below, lower = 0, 0.0

@@ -25,7 +25,7 @@ router = APIRouter(prefix="/api/metrics", tags=["health"])
 
 
 class TimingAnswer(Answer):
-    """How often something happened, and how long it took; percentiles are read from buckets."""
+    """How often something happened, and how long it took; below five, percentiles are null."""
 
     count: int
     average_ms: float | None

@@ -107,7 +107,10 @@ def test_without_the_cloud_it_is_degraded_and_answers_with_200(tmp_path: Path) -
             assert part(gone, "breakers", "read", "nextTryAt")
             assert part(gone, "breakers", "create", "state") == "closed"
             assert 'ostler_cloud_breaker_state{kind="read",state="closed"} 0.0' in client.get("/metrics").text
-            until(lambda: health(client), lambda found: standing(found, "watcher") == "degraded")
+            blind = until(lambda: health(client), lambda found: standing(found, "watcher") == "degraded")
+            told = str(part(blind, "dependencies", "watcher", "detail"))
+            assert " came to nothing: the cloud " in told
+            assert [word for word in ("list_instances", "next try", "1 passes") if word in told] == []
             port = urlsplit(cloud.address).port or 0
             clouds.enter_context(spawned_simulator(tmp_path / "cloud.state", port=port))
             back = until_it_is(client, "healthy")

@@ -136,6 +136,7 @@ def test_while_the_file_cannot_be_written_creates_are_refused_and_all_else_goes_
             assert home.api.get("/api/instances").json()["total"] == len({kept, *accepted})
             sick = until(lambda: health(home), lambda found: database(found)[1] == trouble.words)
             assert (sick["status"], database(sick)[0]) == ("unhealthy", "unhealthy")
+            assert part(sick, "dependencies", "jobs", "detail") == "work waits for the database"
             assert home.api.get("/health").status_code == 503
         until(lambda: health(home), lambda found: found["status"] == "healthy")
         accepted.append(home.created())

@@ -42,6 +42,8 @@ def envelope(reason: str, message: str = "words") -> dict[str, object]:
         (b'{"message": "", "reason": "R"}', "R"),
         (b'"words"', "words"),
         (b"plain words", "plain words"),
+        (b'{"code":400,"reason":"NOT_FOUND","messa', "its answer cannot be read"),
+        (HTML, "its answer cannot be read"),
         (b"", ""),
         (b"{}", ""),
         (b"\xff\xfe", "��"),

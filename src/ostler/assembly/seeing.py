@@ -71,7 +71,7 @@ async def seeing(
                     outward.pulse.finding(), transport.lanes().held_for_s, clock.now()
                 ),
                 "database": core.pulse.finding,
-                "jobs": lambda: work_finding(_idle_s(core.engine), clock.now()),
+                "jobs": lambda: work_finding(_idle_s(core.engine), clock.now(), core.pulse.finding()),
                 "watcher": standing.finding,
             },
             transport.breakers,

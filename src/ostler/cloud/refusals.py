@@ -34,11 +34,12 @@ class RefusalReason(StrEnum):
 
 
 class CloudRefusal(Exception):  # noqa: N818 -- most refusals are answers, not errors of the program
-    """The call did not do what was asked; `operation` is our name of the call."""
+    """The call did not do what was asked; `operation` is our name of the call, `told` why, for people."""
 
-    def __init__(self, operation: str, message: str) -> None:
-        super().__init__(f"{operation}: {message}")
+    def __init__(self, operation: str, told: str) -> None:
+        super().__init__(f"{operation}: {told}")
         self.operation = operation
+        self.told = told
 
 
 class NoCapacity(CloudRefusal):
@@ -84,9 +85,9 @@ class Unauthorized(CloudRefusal):
 class RateLimited(CloudRefusal):
     """Too many calls; on a create it may be a quota in disguise."""
 
-    def __init__(self, operation: str, retry_after_s: float | None) -> None:
+    def __init__(self, operation: str, retry_after_s: float | None, told: str = "") -> None:
         when = "" if retry_after_s is None else f", asks to wait {retry_after_s:g} s"
-        super().__init__(operation, f"the cloud limits our calls{when}")
+        super().__init__(operation, told or f"the cloud limits our calls{when}")
         self.retry_after_s = retry_after_s
 
 
@@ -94,8 +95,8 @@ class Silenced(RateLimited):
     """Not sent: the cloud has asked for silence, and nobody waits that long."""
 
     def __init__(self, operation: str, until: datetime, retry_after_s: float) -> None:
-        super().__init__(operation, retry_after_s)
-        self.args = (f"{operation}: not sent, since the cloud asks us to wait until {until:%H:%M:%S} UTC",)
+        told = f"not sent, since the cloud asks us to wait until {until:%H:%M:%S} UTC"
+        super().__init__(operation, retry_after_s, told)
         self.until = until
 
 

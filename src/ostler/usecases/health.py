@@ -121,11 +121,13 @@ def cloud_finding(heard: Finding, held_for_s: float, now: datetime) -> Finding:
     return Finding(Standing.DEGRADED, f"asks us to wait until {until:%H:%M:%S} UTC", heard.observed_at)
 
 
-def work_finding(idle_s: float | None, now: datetime) -> Finding:
+def work_finding(idle_s: float | None, now: datetime, database: Finding) -> Finding:
     """Return whether durable work is carried out; `idle_s`: since work was last claimed, None: not yet."""
+    observed_at = None if idle_s is None else now - timedelta(seconds=idle_s)
+    if database.standing is Standing.UNHEALTHY:  # what could be claimed could not be written down
+        return Finding(Standing.UNHEALTHY, "work waits for the database", observed_at, is_vital=True)
     if idle_s is None:
         return Finding(Standing.UNKNOWN, "work is about to begin", is_vital=True)
-    observed_at = now - timedelta(seconds=idle_s)
     if idle_s > WORK_STALLED_S:
         return Finding(
             Standing.UNHEALTHY, f"no work was claimed for {idle_s:.0f} s", observed_at, is_vital=True

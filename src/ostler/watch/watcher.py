@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 import structlog
 from sqlalchemy import Connection
 
-from ostler.cloud.refusals import CloudRefusal
+from ostler.cloud.refusals import CircuitOpen, CloudRefusal
 from ostler.engine.bell import Bell
 from ostler.engine.leader import Term
 from ostler.store.events import TOPIC as EVENTS_TOPIC
@@ -125,9 +125,9 @@ class _Watch:
             facts = await self._passes.make(self._term, state)
         except CloudRefusal as refusal:
             self._failures += 1
-            failures, error = self._failures, str(refusal)
+            failures, error = self._failures, _for_health(refusal)
             await self._term.write(lambda connection: keep_failure(connection, failures, error))
-            _log.warning("the account could not be listed", failures=failures, reason=error)
+            _log.warning("the account could not be listed", failures=failures, reason=str(refusal))
             if self._account.is_trusted(state):
                 await self._passes.hold_brakes(self._term)
             return False
@@ -143,6 +143,13 @@ class _Watch:
 
         found = await each(moving, one, lambda row: row.id)
         await self._startups.judge(self._term, {upstream_id for upstream_id in found if upstream_id})
+
+
+def _for_health(refusal: CloudRefusal) -> str:
+    """Return why a pass was refused, without what is out of date before the next one."""
+    if isinstance(refusal, CircuitOpen):
+        return "the cloud has failed repeatedly and is not being asked just now"
+    return refusal.told
 
 
 def _due(connection: Connection, since: datetime) -> tuple[WatchState, Sequence[WatchRow]]:

@@ -106,7 +106,7 @@ def envelope_of(body: bytes) -> Envelope:
     try:
         said = wire.document(body)
     except wire.Unreadable:
-        return Envelope("", body[:_LONGEST_SAID].decode("utf-8", "replace"), is_json=False)
+        return Envelope("", _plain_words(body), is_json=False)
     if not isinstance(said, dict):
         return Envelope("", "" if said is None else str(said), is_json=said is None)
     code = said.get("reason")
@@ -114,6 +114,12 @@ def envelope_of(body: bytes) -> Envelope:
     words = (said.get("message"), said.get("error"), code)
     first = next((word for word in words if isinstance(word, str) and word), "")
     return Envelope(code, first, is_json=True)
+
+
+def _plain_words(body: bytes) -> str:
+    """Return a text as it is; the wreck of an envelope and the page of a gateway are no words."""
+    text = body[:_LONGEST_SAID].decode("utf-8", "replace").strip()
+    return "its answer cannot be read" if text.startswith(("{", "[", "<")) else text
 
 
 def refusal_of(request: Request, reply: Reply, subject: str, secrets: Sequence[str] = ()) -> CloudRefusal:

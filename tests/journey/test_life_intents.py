@@ -166,6 +166,8 @@ async def test_a_start_without_capacity_is_retried_and_then_the_instance_is_stop
         assert exited.error is not None
         assert exited.error.code is FailureCode.RESOURCE_CONSTRAINTS
         assert "migrate" in exited.error.hint
+        assert exited.start_began_at is not None
+        assert exited.error.at - exited.start_began_at >= 0.99 * exited.spec.startup_timeout
         assert (await _kinds(ostler, target))[-1] == (OperationKind.START, Outcome.FAILED)
 
 

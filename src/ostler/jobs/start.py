@@ -28,6 +28,7 @@ from ostler.jobs.workshop import Workshop, not_yet, retry_after
 
 _LOOK_AFTER = timedelta(seconds=2)
 _TRY_AGAIN = timedelta(seconds=10)
+_BEFORE_THE_END = timedelta(seconds=1)  # the last try, so that the startup clock does not end it first
 _FOR_THE_WATCHER = timedelta(seconds=30)
 
 
@@ -76,10 +77,10 @@ class Start:
         self, context: JobContext, instance: Instance, refusal: CloudRefusal
     ) -> Outcome:
         began_at = instance.start_began_at or instance.created_at
-        is_late = self._shop.clock.now() + _TRY_AGAIN - began_at >= instance.spec.startup_timeout
-        if is_late:
+        left = began_at + instance.spec.startup_timeout - _BEFORE_THE_END - self._shop.clock.now()
+        if left <= timedelta():
             return await self._give_up(context, FailureCode.RESOURCE_CONSTRAINTS, str(refusal))
-        return Wait(_TRY_AGAIN)
+        return Wait(min(left, _TRY_AGAIN))
 
     async def _give_up(self, context: JobContext, code: FailureCode, message: str) -> Outcome:
         failure = Failure(code, message, self._shop.clock.now())

@@ -33,6 +33,7 @@ from ostler.domain.money import Usd
 from ostler.domain.patch_requests import parse_patch
 from ostler.domain.requests import CREATE_FIELDS, Defaults, parse_create
 from ostler.domain.start_requests import parse_start
+from ostler.settings_fleet import FleetSettings
 from ostler.telemetry.metrics import Metrics
 from tests.support.builders import a_create_body
 from tests.support.gates import a_porch
@@ -202,6 +203,20 @@ def test_defaults_in_the_document_are_those_that_are_used() -> None:
     properties = CreateBody.model_json_schema(by_alias=True)["properties"]
     stated = {name: rule["default"] for name, rule in properties.items() if "default" in rule}
     assert parse_create(least | stated, Defaults(HEALTH)) == parse_create(least, Defaults(HEALTH))
+
+
+@pytest.mark.parametrize(
+    ("field", "setting"),
+    [
+        ("timeout_ms", "health_check_timeout_ms"),
+        ("retry_attempts", "health_check_retry_attempts"),
+        ("retry_delay_ms", "health_check_retry_delay_ms"),
+        ("max_wait_time_ms", "health_check_max_wait_ms"),
+    ],
+)
+def test_a_request_may_ask_for_what_the_settings_may_say(field: str, setting: str) -> None:
+    asked, said = HealthCheckBody.model_fields[field], FleetSettings.model_fields[setting]
+    assert asked.metadata == said.metadata
 
 
 def test_a_cap_finer_than_is_counted_is_never_exceeded() -> None:

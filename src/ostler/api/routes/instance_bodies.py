@@ -47,8 +47,8 @@ class HealthCheckBody(Question):
     expect_status: Status | Annotated[list[Status], Field(min_length=1)] | None = None
     timeout_ms: int | None = Field(None, ge=100, le=300_000)
     retry_attempts: int | None = Field(None, ge=1, le=100)
-    retry_delay_ms: int | None = Field(None, ge=100, le=300_000)
-    max_wait_time_ms: int | None = Field(None, ge=1000, le=86_400_000)
+    retry_delay_ms: int | None = Field(None, ge=10, le=300_000)
+    max_wait_time_ms: int | None = Field(None, ge=100, le=86_400_000)
     interval_seconds: int | None = Field(None, ge=0, le=86_400, description="between probes while ready")
 
 

@@ -113,6 +113,19 @@ def test_everything_can_be_asked_by_name(home: Home) -> None:
     assert (deleted.status_code, deleted.json()["status"]) == (202, "terminating")
 
 
+@pytest.mark.parametrize("asked", ["POST /{id}/stop", "POST /{id}/restart", "DELETE /{id}", "POST /sync"])
+def test_what_takes_no_fields_refuses_them_by_name_and_does_nothing(home: Home, asked: str) -> None:
+    instance_id = home.running()
+    method, path = asked.split()
+    path = path.format(id=instance_id)
+    refused = home.api.request(method, f"/api/instances{path}", json={"force": True})
+    assert code_of(refused) == (400, "VALIDATION_ERROR")
+    wrong = parts(details_in(refused), "error", "validationErrors")
+    assert [(each["field"], each["code"]) for each in wrong] == [("force", "UNKNOWN_FIELD")]
+    assert home.looked(instance_id)["status"] == "running"
+    assert home.api.request(method, f"/api/instances{path}", json={}).is_success
+
+
 def test_a_delete_ends_once_the_cloud_has_let_go_and_says_what_it_cost(home: Home) -> None:
     name = a_name()
     instance_id = home.running(name=name)

@@ -1,6 +1,7 @@
 """A request's body as plain JSON values, for routes whose fields the domain reads and judges itself.
 
-`JsonBody` hands a mapping in; an absent body is an empty one. What is no JSON object is refused.
+`JsonBody` hands a mapping in; an absent body is an empty one. What is no JSON object is refused. `NoFields`
+is for routes that take none: whatever is named is refused by its name.
 """
 
 from collections.abc import Mapping
@@ -10,6 +11,8 @@ import orjson
 from fastapi import Depends, Request
 
 from ostler.api.problems import Problem, RequestRefused, WrongField, validation_problem
+from ostler.domain.errors import RequestInvalid
+from ostler.domain.fields import Fields
 
 FIELDS = "fields"  # in a request's state: the names in its body
 
@@ -30,6 +33,16 @@ async def _json_body(request: Request) -> Mapping[str, object]:
 
 
 JsonBody = Annotated[Mapping[str, object], Depends(_json_body)]
+
+
+async def _no_fields(body: JsonBody) -> None:
+    fields = Fields(body)
+    fields.refuse_unknown(())
+    if fields.errors:
+        raise RequestInvalid(fields.errors)
+
+
+NoFields = Annotated[None, Depends(_no_fields)]
 
 
 def _is_object(value: object) -> TypeGuard[Mapping[str, object]]:

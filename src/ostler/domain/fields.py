@@ -222,7 +222,9 @@ def may_be_secret(name: str) -> bool:
 
 def _hint(name: str, names: list[str]) -> str:
     near = difflib.get_close_matches(name, names, n=1) if len(name) <= _LONGEST_HINTED else []
-    return f"; did you mean {near[0]!r}?" if near else f"; known: {', '.join(names)}"
+    if near:
+        return f"; did you mean {near[0]!r}?"
+    return f"; known: {', '.join(names)}" if names else "; none are known here"
 
 
 def _amount(value: object) -> Usd | None:

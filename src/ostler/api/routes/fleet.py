@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query
 
 from ostler.api.exchange import Exchange
+from ostler.api.json_body import NoFields
 from ostler.api.model import Answer, Dollars, Identifier, Instant, Question
 from ostler.api.routes.instance_bodies import Project
 from ostler.domain.kinship import Kinship
@@ -143,7 +144,7 @@ async def delete(novita_id: Identifier, on: Exchange) -> DeletedAnswer:
 
 
 @router.post("/instances/sync", summary="Look at the whole account now")
-async def sync(on: Exchange) -> SyncAnswer:
+async def sync(on: Exchange, _: NoFields) -> SyncAnswer:
     is_done = await on.instances.watcher.request_pass(_PATIENCE)
     state = on.instances.watcher.known
     return SyncAnswer(

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from ostler.api.caller import Caller
 from ostler.api.exchange import Exchange
-from ostler.api.json_body import JsonBody
+from ostler.api.json_body import JsonBody, NoFields
 from ostler.api.model import Answer, Dollars, Identifier, Instant
 from ostler.api.routes.instance_bodies import (
     ByNameBody,
@@ -162,12 +162,12 @@ async def start(instance_id: Identifier, body: JsonBody, on: Exchange) -> StartA
 
 
 @router.post("/{instance_id}/stop", status_code=HTTPStatus.ACCEPTED, summary="Stop an instance")
-async def stop(instance_id: Identifier, on: Exchange) -> ChangeAnswer:
+async def stop(instance_id: Identifier, on: Exchange, _: NoFields) -> ChangeAnswer:
     return _changed(await on.instances.verbs.stop(ById(instance_id), on.asker), "stopped")
 
 
 @router.post("/{instance_id}/restart", status_code=HTTPStatus.ACCEPTED, summary="Restart an instance")
-async def restart(instance_id: Identifier, on: Exchange) -> ChangeAnswer:
+async def restart(instance_id: Identifier, on: Exchange, _: NoFields) -> ChangeAnswer:
     return _changed(await on.instances.verbs.restart(ById(instance_id), on.asker), "restarted")
 
 
@@ -190,7 +190,7 @@ async def migrate(instance_id: Identifier, body: JsonBody, on: Exchange) -> Chan
 
 
 @router.delete("/{instance_id}", status_code=HTTPStatus.ACCEPTED, summary="Delete an instance for good")
-async def delete(instance_id: Identifier, on: Exchange) -> ChangeAnswer:
+async def delete(instance_id: Identifier, on: Exchange, _: NoFields) -> ChangeAnswer:
     return _changed(await on.instances.verbs.delete(ById(instance_id), on.asker), "deleted")
 
 

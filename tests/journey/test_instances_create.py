@@ -129,6 +129,14 @@ def test_a_prepaid_term_is_told_before_and_counts_from_the_moment_it_is_placed(h
     assert {each["state"]: each["cost"] for each in parts(cost, "intervals")}["prepaid"] == price
 
 
+def test_what_is_missing_is_said_to_be_required(home: Home) -> None:
+    nothing = home.api.post("/api/instances", json={}).json()["error"]["validationErrors"]
+    assert {each["field"] for each in nothing} == {"name", "productName", "templateId"}
+    assert all(str(each["message"]).startswith("is required") for each in nothing)
+    [confirm] = home.api.post("/api/instances/stop-all", json={}).json()["error"]["validationErrors"]
+    assert (confirm["field"], confirm["message"], confirm.get("value")) == ("confirm", "is required", None)
+
+
 def test_an_unknown_region_is_told_by_its_place_with_those_that_are_known(home: Home) -> None:
     wrong = refused(home, region="MARS-01", regions=["US-CA-06", "PLUTO"]).json()["error"]["validationErrors"]
     assert [(each["field"], each["code"]) for each in wrong] == [
@@ -159,6 +167,20 @@ def test_no_offer_is_told_with_every_region_and_why(home: Home) -> None:
     assert set(tried) == known
     assert "sold" in str(tried["US-CA-06"])
     assert "retryUntilAvailable" in answer.json()["error"]["hint"]
+
+
+@pytest.mark.usefixtures("sold_out")
+def test_who_waits_for_stock_may_stop_waiting_and_delete_what_never_was(home: Home) -> None:
+    accepted = home.api.post("/api/instances", json=home.body(**H200, retryUntilAvailable=True)).json()
+    assert accepted["estimatedReadyTime"] is None
+    instance_id = accepted["instanceId"]
+    stopped = home.asked(instance_id, "stop")
+    assert home.ended(stopped["operationId"])["outcome"] == "succeeded"
+    found = home.looked(instance_id)
+    assert (found["status"], part(found, "error", "code")) == ("failed", "CREATE_CALLED_OFF")
+    deleted = home.asked(instance_id, "delete")
+    assert "was deleted" in str(deleted["message"])
+    assert "terminated already" in str(home.asked(instance_id, "delete")["message"])
 
 
 @pytest.mark.usefixtures("sold_out")

@@ -126,6 +126,27 @@ def test_what_takes_no_fields_refuses_them_by_name_and_does_nothing(home: Home, 
     assert home.api.request(method, f"/api/instances{path}", json={}).is_success
 
 
+def test_what_is_terminated_is_neither_changed_nor_used(home: Home) -> None:
+    instance_id = home.created()
+    home.asked(instance_id, "delete")
+    home.waited(instance_id, "terminated")
+    path = f"/api/instances/{instance_id}"
+    for answer in (home.api.patch(path, json={"name": "ghost"}), home.api.put(f"{path}/last-used")):
+        assert code_of(answer) == (409, "INSTANCE_TERMINATED")
+    assert home.looked(instance_id)["name"] != "ghost"
+
+
+def test_a_mark_of_use_says_what_is_kept(home: Home) -> None:
+    path = f"/api/instances/{home.created()}/last-used"
+    last = home.api.put(path).json()
+    assert last["message"] == "Noted."
+    earlier = home.api.put(path, json={"lastUsedAt": "2020-01-01T00:00:00Z"}).json()
+    assert earlier["lastUsedAt"] == last["lastUsedAt"]
+    assert "later" in earlier["message"]
+    ahead = home.api.put(path, json={"lastUsedAt": "2100-01-01T00:00:00Z"}).json()
+    assert "future" in ahead["message"]
+
+
 def test_a_delete_ends_once_the_cloud_has_let_go_and_says_what_it_cost(home: Home) -> None:
     name = a_name()
     instance_id = home.running(name=name)

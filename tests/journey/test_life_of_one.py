@@ -91,7 +91,15 @@ async def test_a_second_start_is_expected_to_take_as_long_as_the_last_ones() -> 
             await ostler.until(accepted.instance_id, State.RUNNING)
         began = ostler.clock.now()
         accepted = await ostler.accept(a_wish("expected"))
+        assert accepted.estimated_ready_at is not None
         assert 10 < (accepted.estimated_ready_at - began).total_seconds() < 30
+        target = ById(accepted.instance_id)
+        await ostler.until(target.instance_id, State.RUNNING)
+        await ostler.verbs.stop(target, SOMEBODY)
+        await ostler.until(target.instance_id, State.EXITED)
+        began = ostler.clock.now()
+        started = await ostler.verbs.start(target, SOMEBODY, StartRequest(), HealthPolicy())
+        assert 10 < (await ostler.verbs.expected_ready_at(started) - began).total_seconds() < 30
 
 
 async def test_usable_is_told_once_per_start_and_the_first_readiness_is_kept() -> None:

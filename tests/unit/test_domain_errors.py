@@ -5,8 +5,10 @@ import pytest
 from ostler.domain.conflicts import ConflictCode, Verb
 from ostler.domain.errors import (
     AskedWrongly,
+    FixedBySetting,
     IdempotencyKeyInUse,
     IdempotencyKeyReused,
+    InstanceTerminated,
     Missing,
     NameAmbiguous,
     NoOfferAnywhere,
@@ -47,6 +49,8 @@ EVERY_ERROR = [
     (NoOfferAnywhere("H100", []), "NO_OPTIMAL_PRODUCT_ANY_REGION", True),
     (TemplateUnusable("12", [Problem("image", "", "is missing")]), "TEMPLATE_INVALID", False),
     *((VerbRefused(Verb.START, code, State.STOPPING, BUSY), code.value, True) for code in ConflictCode),
+    (InstanceTerminated("i-1"), "INSTANCE_TERMINATED", False),
+    (FixedBySetting("default", "WEBHOOK_URL"), "FIXED_BY_SETTING", False),
     (NameAmbiguous("demo", ["a", "b"]), "NAME_AMBIGUOUS", False),
     (OverBudget("lab", Usd.of(5), Usd.of(6)), "BUDGET_EXCEEDED", False),
     (IdempotencyKeyInUse(), "IDEMPOTENCY_KEY_IN_PROGRESS", True),

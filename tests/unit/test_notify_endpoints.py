@@ -9,7 +9,7 @@ from pydantic import SecretStr
 from structlog.testing import capture_logs
 
 from ostler.cloud.reach import Reach
-from ostler.domain.errors import Missing, OutsideProject, RequestInvalid
+from ostler.domain.errors import FixedBySetting, Missing, OutsideProject, RequestInvalid
 from ostler.notify.endpoint_requests import EndpointWish, read_endpoint_wish
 from ostler.notify.endpoints import Webhooks
 from ostler.notify.keyring import Keyring
@@ -96,9 +96,11 @@ async def test_a_weak_secret_is_taken_with_a_warning(webhooks: Webhooks) -> None
 async def test_a_deleted_endpoint_is_gone_and_the_default_one_stays(webhooks: Webhooks) -> None:
     registered = await webhooks.register(WISH, "ann")
     await webhooks.delete(registered.endpoint.id)
-    for endpoint_id in (registered.endpoint.id, DEFAULT_ID, "none"):
+    for endpoint_id in (registered.endpoint.id, "none"):
         with pytest.raises(Missing):
             await webhooks.delete(endpoint_id)
+    with pytest.raises(FixedBySetting, match="WEBHOOK_URL"):
+        await webhooks.delete(DEFAULT_ID)
     assert [each.id for each in await webhooks.endpoints(EndpointFilter())] == [DEFAULT_ID]
 
 
@@ -171,7 +173,7 @@ async def test_a_configured_secret_goes_before_the_made_one_but_not_before_an_en
 async def test_deliveries_to_a_default_receiver_that_was_taken_away_are_cancelled(
     webhooks: Webhooks,
 ) -> None:
-    with pytest.raises(Missing):
+    with pytest.raises(FixedBySetting, match="WEBHOOK_URL"):
         await webhooks.test(DEFAULT_ID)
     await webhooks.settle("https://all.example/")
     view = await webhooks.test(DEFAULT_ID)

@@ -22,8 +22,10 @@ from ostler.cloud.refusals import (
 )
 from ostler.domain.errors import (
     AskedWrongly,
+    FixedBySetting,
     IdempotencyKeyInUse,
     IdempotencyKeyReused,
+    InstanceTerminated,
     Missing,
     NameAmbiguous,
     NoOfferAnywhere,
@@ -43,6 +45,7 @@ from ostler.usecases.market import CatalogueUnknown
 Translation = Callable[[Exception, datetime], Problem]
 
 _ASK_AGAIN_S = 5
+_COMES_AGAIN = (TooManyRequests, IdempotencyKeyInUse)
 
 ASKED_WRONGLY: Mapping[type[AskedWrongly], HTTPStatus] = {
     NotAuthenticated: HTTPStatus.UNAUTHORIZED,
@@ -54,6 +57,8 @@ ASKED_WRONGLY: Mapping[type[AskedWrongly], HTTPStatus] = {
     NoOfferAnywhere: HTTPStatus.NOT_FOUND,
     TemplateUnusable: HTTPStatus.UNPROCESSABLE_ENTITY,
     VerbRefused: HTTPStatus.CONFLICT,
+    InstanceTerminated: HTTPStatus.CONFLICT,
+    FixedBySetting: HTTPStatus.CONFLICT,
     NameAmbiguous: HTTPStatus.CONFLICT,
     OverBudget: HTTPStatus.CONFLICT,
     IdempotencyKeyInUse: HTTPStatus.CONFLICT,
@@ -81,7 +86,7 @@ def asked_wrongly(error: AskedWrongly) -> Problem:
         str(error),
         details=error.details,
         hint=error.hint or None,
-        headers=_retry_after(error.retry_after_s) if isinstance(error, TooManyRequests) else {},
+        headers=_retry_after(error.retry_after_s) if isinstance(error, _COMES_AGAIN) else {},
     )
 
 

@@ -4,6 +4,7 @@ AskedWrongly ─┬─ RequestInvalid: every wrong field at once
               ├─ NotAuthenticated · NotAllowed · OutsideProject · TooManyRequests(retry_after)
               ├─ Missing(what): an instance, product, template, operation, job or registry auth
               ├─ NoOfferAnywhere(left_out): every region tried and why · TemplateUnusable(problems)
+              ├─ InstanceTerminated · FixedBySetting(setting): what cannot be changed, or not here
               ├─ NotOurs: an upstream of a kind to which this is not done
               └─ VerbRefused(conflict) · NameAmbiguous · OverBudget · IdempotencyKeyInUse, -Reused
 """
@@ -185,6 +186,26 @@ class VerbRefused(AskedWrongly):
         return self.conflict.value
 
 
+class InstanceTerminated(AskedWrongly):
+    """There is nothing left of the instance that could be changed or used."""
+
+    code = "INSTANCE_TERMINATED"
+
+    def __init__(self, instance_id: str) -> None:
+        super().__init__(f"instance {instance_id!r} is terminated: nothing of it changes any more")
+
+
+class FixedBySetting(AskedWrongly):
+    """It comes from a setting and goes with it."""
+
+    code = "FIXED_BY_SETTING"
+
+    def __init__(self, what: str, setting: str) -> None:
+        message = f"{what!r} comes from the setting {setting}, which is changed in the environment"
+        hint = f"change or unset {setting}, and restart"
+        super().__init__(message, {"asked": what, "setting": setting}, hint)
+
+
 class NameAmbiguous(AskedWrongly):
     """Several living instances have the name."""
 
@@ -212,7 +233,9 @@ class IdempotencyKeyInUse(AskedWrongly):
     is_retryable = True
 
     def __init__(self) -> None:
-        super().__init__("a request with this Idempotency-Key is still being answered")
+        hint = "send the same request again in a moment: it gets the first one's answer"
+        super().__init__("a request with this Idempotency-Key is still being answered", hint=hint)
+        self.retry_after_s = 1
 
 
 class IdempotencyKeyReused(AskedWrongly):

@@ -183,11 +183,9 @@ def _template_id(fields: Fields) -> str:
     number = whole_number(value)
     if number is not None and 0 < number < _TEMPLATE_NUMBERS:
         return str(number)
-    fields.wrong(
-        "templateId",
-        FieldCode.INVALID_TEMPLATE_ID,
-        "must be a template's id: 1 to 255 characters without spaces, or a positive whole number",
-    )
+    form = "a template's id: 1 to 255 characters without spaces, or a positive whole number"
+    message = f"is required: {form}" if value is None else f"must be {form}"
+    fields.wrong("templateId", FieldCode.INVALID_TEMPLATE_ID, message)
     return ""
 
 

@@ -14,7 +14,7 @@ from pydantic import SecretStr
 from sqlalchemy import Connection
 
 from ostler.clock import Clock
-from ostler.domain.errors import Missing, Thing
+from ostler.domain.errors import FixedBySetting, Missing, Thing
 from ostler.domain.keys import project_for
 from ostler.notify.body import TEST_EVENT, ping_body
 from ostler.notify.endpoint_requests import EndpointWish
@@ -104,25 +104,25 @@ class Webhooks:
         return await self._database.read(lambda connection: _endpoint(connection, endpoint_id, project))
 
     async def delete(self, endpoint_id: str, project: str | None = None) -> None:
-        """Remove a registered or implicit endpoint with its deliveries; raise Missing."""
+        """Remove a registered or implicit endpoint with its deliveries; raise Missing or FixedBySetting."""
 
         def work(connection: Connection) -> None:
             found = _endpoint(connection, endpoint_id, project)
-            if found.origin is Origin.DEFAULT:  # it goes with its setting
-                raise Missing(Thing.OTHER, endpoint_id)
+            if found.origin is Origin.DEFAULT:
+                raise FixedBySetting(endpoint_id, "WEBHOOK_URL")
             delete_endpoint(connection, endpoint_id)
 
         await write_signed(self._database, work)
 
     async def test(self, endpoint_id: str, project: str | None = None) -> DeliveryView:
-        """Send a test event to an endpoint; raise Missing."""
+        """Send a test event to an endpoint; raise Missing, or FixedBySetting where there is no address."""
         message_id = new_message_id()
         body = ping_body(message_id, self._clock.now())
 
         def work(connection: Connection) -> DeliveryView:
             found = _endpoint(connection, endpoint_id, project)
-            if found.url is None:  # the default one, while WEBHOOK_URL is not set
-                raise Missing(Thing.OTHER, endpoint_id)
+            if found.url is None:  # while it is not set
+                raise FixedBySetting(endpoint_id, "WEBHOOK_URL")
             new = NewDelivery(found.id, message_id, TEST_EVENT, body, project=found.project)
             insert_deliveries(connection, [new])
             newest = DeliveryFilter(endpoint_id=found.id, event=TEST_EVENT, limit=1)

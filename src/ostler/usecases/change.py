@@ -8,14 +8,16 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from ostler.clock import Clock
-from ostler.domain.instance import Change
+from ostler.domain.errors import InstanceTerminated
+from ostler.domain.instance import Change, Instance
+from ostler.domain.lifecycle import State
 from ostler.domain.patch_requests import PatchRequest, patched
 from ostler.store.database import Database
 from ostler.store.instances import InstanceRow, find_instance, mark_used
 from ostler.store.signals import announce
 from ostler.usecases.asking import Asker, Target, resolved, visible
 from ostler.usecases.audit import write_signed
-from ostler.usecases.record import Occasion, Recorder, topic_of
+from ostler.usecases.record import Edit, Occasion, Recorder, topic_of
 
 
 class ChangeInstance:
@@ -27,14 +29,15 @@ class ChangeInstance:
         self._clock = clock
 
     async def patch(self, target: Target, asker: Asker, patch: PatchRequest) -> InstanceRow:
-        """Change name, labels or brakes; raise RequestInvalid for what the instance cannot have."""
+        """Change name, labels or brakes; raise RequestInvalid for what it cannot have, InstanceTerminated."""
         occasion = Occasion(self._clock.now(), asker.name)
 
         def work(connection: Connection) -> InstanceRow:
             instance_id = resolved(connection, target, asker)
-            return self._recorder.apply(
-                connection, instance_id, lambda instance: Change(patched(instance, patch)), occasion
-            ).row
+            before = self._recorder.lock(connection, instance_id)
+            _require_alive(before.instance)
+            change = Change(patched(before.instance, patch))
+            return self._recorder.write(connection, before, Edit(change), occasion).row
 
         return await write_signed(self._database, work)
 
@@ -47,7 +50,7 @@ class ChangeInstance:
         used_at = now if at is None else min(at, now)
 
         def work(connection: Connection) -> datetime:
-            visible(connection, instance_id, asker)
+            _require_alive(visible(connection, instance_id, asker).instance)
             mark_used(connection, instance_id, used_at)
             announce(connection, topic_of(instance_id))
             row = find_instance(connection, instance_id)
@@ -55,3 +58,8 @@ class ChangeInstance:
             return row.last_used_at or used_at
 
         return await write_signed(self._database, work)
+
+
+def _require_alive(instance: Instance) -> None:
+    if instance.state is State.TERMINATED:
+        raise InstanceTerminated(instance.id)

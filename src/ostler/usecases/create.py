@@ -43,7 +43,7 @@ class Accepted:
 
     instance_id: str
     operation_id: str
-    estimated_ready_at: datetime
+    estimated_ready_at: datetime | None  # None: it waits for stock, and nobody knows how long
 
 
 class Create:
@@ -123,12 +123,17 @@ class Create:
         change = accepted(self._minting.ids.new(now), spec, spec.health, now)
         envs = self._minting.sealer.seal(ENVS.dump_json(spec.envs)) if spec.envs else None
         self._recorder.admit(connection, Edit(change, opens=opening), Occasion(now, asker.name), envs)
-        ready_at = self._expectations.ready_at(connection, _likely_product(spec, prospect), now)
-        answer = Accepted(change.instance.id, opening.id, ready_at)
+        answer = Accepted(change.instance.id, opening.id, self._ready_at(connection, prospect, now))
         if key is not None:
             forget_if_old(connection, key, now)
             keep_answer(connection, key, _stored(answer), now)
         return answer
+
+    def _ready_at(self, connection: Connection, prospect: Prospect, now: datetime) -> datetime | None:
+        candidates = prospect.plan.candidates
+        if not candidates:
+            return None
+        return self._expectations.ready_at(connection, candidates[0].product.name, now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,19 +144,16 @@ class Minting:
     sealer: Sealer
 
 
-def _likely_product(spec: InstanceSpec, prospect: Prospect) -> str:
-    candidates = prospect.plan.candidates
-    return candidates[0].product.name if candidates else spec.product_name
-
-
 def _stored(answer: Accepted) -> Mapping[str, str]:
+    ready_at = answer.estimated_ready_at
     return {
         "instance_id": answer.instance_id,
         "operation_id": answer.operation_id,
-        "estimated_ready_at": answer.estimated_ready_at.isoformat(),
+        "estimated_ready_at": "" if ready_at is None else ready_at.isoformat(),
     }
 
 
 def _accepted(stored: Mapping[str, str]) -> Accepted:
-    estimated = datetime.fromisoformat(stored["estimated_ready_at"])
+    told = stored["estimated_ready_at"]
+    estimated = datetime.fromisoformat(told) if told else None
     return Accepted(stored["instance_id"], stored["operation_id"], estimated)

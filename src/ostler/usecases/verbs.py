@@ -7,6 +7,7 @@ recovery) inside their own transactions. Answers at once, with the operation to 
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from sqlalchemy import Connection
 
@@ -38,6 +39,7 @@ from ostler.telemetry.trail import concern
 from ostler.usecases.asking import Asker, Target, resolved
 from ostler.usecases.audit import write_signed
 from ostler.usecases.details import exposes_http
+from ostler.usecases.expecting import Expectations
 from ostler.usecases.ids import Ids
 from ostler.usecases.progress import Opening
 from ostler.usecases.record import Edit, Occasion, Recorder
@@ -70,6 +72,7 @@ class Verbs:
         self._recorder = recorder
         self._clock = clock
         self._ids = ids
+        self._expectations = Expectations()
 
     async def start(
         self, target: Target, asker: Asker, request: StartRequest, default_health: HealthPolicy
@@ -81,6 +84,15 @@ class Verbs:
             return Order(Verb.START, self._clock.now(), health=health)
 
         return await self._ask(target, asker, order, webhook_url=request.webhook_url)
+
+    async def expected_ready_at(self, answer: Answer) -> datetime:
+        """Return when a start is expected to be over, by the last ones of its product."""
+        instance, placement = answer.instance, answer.row.placement
+        product_name = instance.spec.product_name if placement is None else placement.product_name
+        began_at = instance.start_began_at or instance.created_at
+        return await self._database.read(
+            lambda connection: self._expectations.ready_at(connection, product_name, began_at)
+        )
 
     async def stop(self, target: Target, asker: Asker) -> Answer:
         """Stop an instance; its disk is kept, and billed."""

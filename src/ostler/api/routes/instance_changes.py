@@ -24,7 +24,6 @@ from ostler.api.routes.instance_bodies import (
     StartByNameBody,
     described_by,
 )
-from ostler.domain.deadlines import estimated_ready_at
 from ostler.domain.errors import RequestInvalid
 from ostler.domain.fields import FieldCode, Fields
 from ostler.domain.requests import INSTANCE_NAME
@@ -45,7 +44,7 @@ class CreatedAnswer(Answer):
     status: str
     message: str
     operation_id: str
-    estimated_ready_time: Instant
+    estimated_ready_time: Instant | None = Field(description="null: it waits for stock")
 
 
 class CandidateAnswer(Answer):
@@ -196,20 +195,19 @@ async def delete(instance_id: Identifier, on: Exchange, _: NoFields) -> ChangeAn
 
 async def _start(target: Target, request: StartRequest, on: Exchange) -> StartAnswer:
     outcome = await on.instances.verbs.start(target, on.asker, request, on.instances.defaults.health)
-    began_at = outcome.instance.start_began_at or outcome.instance.created_at
     return StartAnswer(
-        **_changed(outcome, "started").model_dump(), estimated_ready_time=estimated_ready_at(began_at, ())
+        **_changed(outcome, "started").model_dump(),
+        estimated_ready_time=await on.instances.verbs.expected_ready_at(outcome),
     )
 
 
 def _changed(outcome: Outcome, done: str) -> ChangeAnswer:
     instance, operation = outcome.instance, outcome.operation
-    is_so_already = operation is None or not operation.is_open
-    said = (
-        f"{instance.name} is {instance.state} already."
-        if is_so_already
-        else f"{instance.name} will be {done}."
-    )
+    if operation is not None and operation.is_open:
+        said = f"{instance.name} will be {done}."
+    else:
+        is_done_now = f"{instance.name} was {done}: nothing of it was at the cloud."
+        said = is_done_now if outcome.is_new else f"{instance.name} is {instance.state} already."
     return ChangeAnswer(
         instance_id=instance.id,
         novita_instance_id=instance.upstream_id,

@@ -4,6 +4,7 @@ Reads never wait for the cloud. What they show says when it was observed, and ol
 """
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
@@ -219,7 +220,7 @@ async def last_used(
 ) -> LastUsedAnswer:
     at = None if body is None else body.last_used_at
     used_at = await on.instances.change.mark_used(instance_id, on.asker, at)
-    return LastUsedAnswer(instance_id=instance_id, last_used_at=used_at, message="Noted.")
+    return LastUsedAnswer(instance_id=instance_id, last_used_at=used_at, message=_noted(at, used_at))
 
 
 @router.get("/{instance_id}/events", summary="The time line of an instance")
@@ -253,6 +254,14 @@ async def credentials(instance_id: Identifier, on: Exchange, response: Response)
         ssh_password=found.ssh.get_secret_value() or None,
         web_terminal_password=found.web_terminal.get_secret_value() or None,
     )
+
+
+def _noted(asked: datetime | None, kept: datetime) -> str:
+    if asked is None or asked == kept:
+        return "Noted."
+    if asked < kept:
+        return "It was used later than that, as is known already: that stays."
+    return "That lies in the future: it counts as now."
 
 
 def _states(words: list[str]) -> list[State]:

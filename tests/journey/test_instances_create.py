@@ -263,8 +263,9 @@ def test_a_key_whose_first_request_is_not_answered_yet_is_in_progress(home: Home
     home.cloud.delete("/_sim/faults")
     assert {answer.status_code for answer in answers} <= {201, 409}
     made = {answer.json()["instanceId"] for answer in answers if answer.status_code == 201}
-    codes = {code_of(answer) for answer in answers if answer.status_code == 409}
-    assert (len(made), codes) == (1, {(409, "IDEMPOTENCY_KEY_IN_PROGRESS")})
+    early = [answer for answer in answers if answer.status_code == 409]
+    assert (len(made), {code_of(each) for each in early}) == (1, {(409, "IDEMPOTENCY_KEY_IN_PROGRESS")})
+    assert {each.headers["Retry-After"] for each in early} == {"1"}
     assert home.api.post("/api/instances", json=body, headers=key).json()["instanceId"] in made
 
 

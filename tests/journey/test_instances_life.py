@@ -126,6 +126,34 @@ def test_what_takes_no_fields_refuses_them_by_name_and_does_nothing(home: Home, 
     assert home.api.request(method, f"/api/instances{path}", json={}).is_success
 
 
+def test_a_verb_under_the_same_key_is_asked_once(home: Home) -> None:
+    instance_id, key = home.exited(), {"Idempotency-Key": a_name()}
+    path, body = f"/api/instances/{instance_id}", {"targetPort": 8888}
+    first = home.api.post(f"{path}/start", json=body, headers=key)
+    again = home.api.post(f"{path}/start", json=body, headers=key)
+    home.waited(instance_id, "ready")
+    late = home.api.post(f"{path}/start", json=body, headers=key)
+    assert [each.status_code for each in (first, again, late)] == [202] * 3
+    assert len({each.json()["operationId"] for each in (first, again, late)}) == 1
+    for other, said in ((path, {}), (f"/api/instances/{home.created()}", body)):
+        reused = home.api.post(f"{other}/start", json=said, headers=key)
+        assert code_of(reused) == (422, "IDEMPOTENCY_KEY_REUSED")
+    restarted = [home.api.post(f"{path}/restart", headers=key).json()["operationId"]]
+    home.ended(restarted[0])
+    restarted.append(home.api.post(f"{path}/restart", headers=key).json()["operationId"])
+    assert restarted[0] == restarted[1]
+    assert [each["kind"] for each in home.listed(instance_id, "operations")].count("restart") == 1
+
+
+def test_a_delete_by_name_may_be_repeated_under_its_key_when_the_name_is_gone(home: Home) -> None:
+    name, key = a_name(), {"Idempotency-Key": a_name()}
+    instance_id = home.created(name=name)
+    first = home.api.post("/api/instances/delete", json={"instanceName": name}, headers=key).json()
+    home.waited(instance_id, "terminated")
+    again = home.api.post("/api/instances/delete", json={"instanceName": name}, headers=key)
+    assert (again.status_code, again.json()["operationId"]) == (202, first["operationId"])
+
+
 def test_what_is_terminated_is_neither_changed_nor_used(home: Home) -> None:
     instance_id = home.created()
     home.asked(instance_id, "delete")

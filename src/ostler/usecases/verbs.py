@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from sqlalchemy import Connection
+from sqlalchemy.exc import IntegrityError
 
 from ostler.clock import Clock
 from ostler.domain.conflicts import (
@@ -22,7 +23,7 @@ from ostler.domain.conflicts import (
     decide,
     situation,
 )
-from ostler.domain.errors import RequestInvalid, VerbRefused
+from ostler.domain.errors import IdempotencyKeyInUse, RequestInvalid, VerbRefused
 from ostler.domain.fields import FieldCode, FieldError
 from ostler.domain.health_policy import HealthPolicy
 from ostler.domain.instance import Change, Instance, commanded
@@ -33,13 +34,15 @@ from ostler.domain.sightings import Command
 from ostler.domain.start_requests import StartRequest
 from ostler.domain.work import WorkKind
 from ostler.store.database import Database
-from ostler.store.instances import InstanceRow
-from ostler.store.operations import open_operation, operations_of
+from ostler.store.idempotency import RequestKey, keep_answer
+from ostler.store.instances import InstanceRow, find_instance
+from ostler.store.operations import find_operation, open_operation, operations_of
 from ostler.telemetry.trail import concern
 from ostler.usecases.asking import Asker, Target, resolved
 from ostler.usecases.audit import write_signed
 from ostler.usecases.details import exposes_http
 from ostler.usecases.expecting import Expectations
+from ostler.usecases.idempotent import answer_given, forget_if_old
 from ostler.usecases.ids import Ids
 from ostler.usecases.progress import Opening
 from ostler.usecases.record import Edit, Occasion, Recorder
@@ -75,7 +78,12 @@ class Verbs:
         self._expectations = Expectations()
 
     async def start(
-        self, target: Target, asker: Asker, request: StartRequest, default_health: HealthPolicy
+        self,
+        target: Target,
+        asker: Asker,
+        request: StartRequest,
+        default_health: HealthPolicy,
+        key: RequestKey | None = None,
     ) -> Answer:
         """Start a stopped instance; one that was reclaimed migrates."""
 
@@ -83,7 +91,7 @@ class Verbs:
             health = _health(connection, instance_id, request, default_health)
             return Order(Verb.START, self._clock.now(), health=health)
 
-        return await self._ask(target, asker, order, webhook_url=request.webhook_url)
+        return await self._ask(target, asker, order, key, webhook_url=request.webhook_url)
 
     async def expected_ready_at(self, answer: Answer) -> datetime:
         """Return when a start is expected to be over, by the last ones of its product."""
@@ -94,24 +102,26 @@ class Verbs:
             lambda connection: self._expectations.ready_at(connection, product_name, began_at)
         )
 
-    async def stop(self, target: Target, asker: Asker) -> Answer:
+    async def stop(self, target: Target, asker: Asker, key: RequestKey | None = None) -> Answer:
         """Stop an instance; its disk is kept, and billed."""
-        return await self._ask(target, asker, self._plain(Verb.STOP))
+        return await self._ask(target, asker, self._plain(Verb.STOP), key)
 
-    async def restart(self, target: Target, asker: Asker) -> Answer:
+    async def restart(self, target: Target, asker: Asker, key: RequestKey | None = None) -> Answer:
         """Restart a running instance."""
-        return await self._ask(target, asker, self._plain(Verb.RESTART))
+        return await self._ask(target, asker, self._plain(Verb.RESTART), key)
 
-    async def delete(self, target: Target, asker: Asker) -> Answer:
+    async def delete(self, target: Target, asker: Asker, key: RequestKey | None = None) -> Answer:
         """Remove an instance for good; never given up once accepted."""
-        return await self._ask(target, asker, self._plain(Verb.DELETE))
+        return await self._ask(target, asker, self._plain(Verb.DELETE), key)
 
-    async def migrate(self, target: Target, asker: Asker, *, accepts_data_loss: bool) -> Answer:
+    async def migrate(
+        self, target: Target, asker: Asker, key: RequestKey | None = None, *, accepts_data_loss: bool
+    ) -> Answer:
         """Move an instance to another machine; what its disks hold is lost, and that must be accepted."""
         if not accepts_data_loss:
             message = "must be true: what the system and local disks hold is lost"
             raise RequestInvalid([FieldError("acceptDataLoss", FieldCode.INVALID_FLAG, message)])
-        return await self._ask(target, asker, self._plain(Verb.MIGRATE))
+        return await self._ask(target, asker, self._plain(Verb.MIGRATE), key)
 
     def carry_out(self, connection: Connection, instance_id: str, order: Order, occasion: Occasion) -> Answer:
         """Ask a verb inside the caller's transaction; raise VerbRefused when it does not fit."""
@@ -139,9 +149,20 @@ class Verbs:
         target: Target,
         asker: Asker,
         order: Callable[[Connection, str], Order],
+        key: RequestKey | None,
         *,
         webhook_url: str | None = None,
     ) -> Answer:
+        def once(connection: Connection) -> Answer:
+            """Ask it, unless it was asked under the same key before."""
+            if key is None:
+                return work(connection)
+            given = self._given(connection, key)
+            if given is None:
+                self._recorder.lock(connection, resolved(connection, target, asker))
+                given = self._given(connection, key)  # of two at once the second waited for the first
+            return given or self._kept(connection, key, work(connection))
+
         def work(connection: Connection) -> Answer:
             instance_id = resolved(connection, target, asker)
             asked = order(connection, instance_id)
@@ -150,9 +171,34 @@ class Verbs:
                 self._call_back(connection, instance_id, webhook_url, occasion)
             return self.carry_out(connection, instance_id, asked, occasion)
 
-        answer = await write_signed(self._database, work)
+        try:
+            answer = await write_signed(self._database, once)
+        except IntegrityError as error:
+            if key is None:
+                raise
+            raise IdempotencyKeyInUse from error  # of another instance, at the same moment
         operation = answer.operation
         concern(instance_id=answer.instance.id, operation_id=None if operation is None else operation.id)
+        return answer
+
+    def _given(self, connection: Connection, key: RequestKey) -> Answer | None:
+        """Return the operation that a request under this key has opened, and its instance as it is now."""
+        given = answer_given(connection, key, self._clock.now())
+        if given is None:
+            return None
+        row = find_instance(connection, given["instance_id"])
+        found = find_operation(connection, given["operation_id"])
+        assert row is not None, given
+        assert found is not None, given
+        return Answer(row, found.operation, is_new=False)
+
+    def _kept(self, connection: Connection, key: RequestKey, answer: Answer) -> Answer:
+        """Keep an answer for who asks again; what opened nothing does no harm when it is asked again."""
+        if answer.operation is not None:
+            now = self._clock.now()
+            said = {"instance_id": answer.instance.id, "operation_id": answer.operation.id}
+            forget_if_old(connection, key, now)
+            keep_answer(connection, key, said, now)
         return answer
 
     def _plain(self, verb: Verb) -> Callable[[Connection, str], Order]:

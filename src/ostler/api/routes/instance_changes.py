@@ -3,19 +3,16 @@
 Every change answers at once with the operation that carries it out. Repeating a change is harmless.
 """
 
-import hashlib
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Annotated
 
-import orjson
-from fastapi import APIRouter, Header, Response
+from fastapi import APIRouter, Response
 from pydantic import Field
 
-from ostler.api.caller import Caller
 from ostler.api.exchange import Exchange
 from ostler.api.json_body import JsonBody, NoFields
 from ostler.api.model import Answer, Dollars, Identifier, Instant
+from ostler.api.repeating import OnceKey
 from ostler.api.routes.instance_bodies import (
     ByNameBody,
     CreateBody,
@@ -34,7 +31,6 @@ from ostler.usecases.planning import Prospect
 from ostler.usecases.verbs import Answer as Outcome
 
 router = APIRouter(prefix="/api/instances", tags=["instances"])
-IdempotencyKey = Annotated[str | None, Header(min_length=1, max_length=255)]
 
 
 class CreatedAnswer(Answer):
@@ -99,13 +95,12 @@ class StartAnswer(ChangeAnswer):
     openapi_extra=described_by(CreateBody),
 )
 async def create(
-    body: JsonBody, on: Exchange, response: Response, idempotency_key: IdempotencyKey = None
+    body: JsonBody, on: Exchange, response: Response, key: OnceKey
 ) -> CreatedAnswer | PlanAnswer:
     request = await on.instances.create.read(body, on.instances.defaults, on.caller.project)
     if request.is_dry_run:
         response.status_code = HTTPStatus.OK
         return _plan(await on.instances.create.plan(request.spec))
-    key = _request_key(idempotency_key, on.caller, body)
     accepted = await on.instances.create.accept(request, on.asker, key)
     response.headers["Location"] = f"/api/instances/{accepted.instance_id}"
     return CreatedAnswer(
@@ -123,10 +118,10 @@ async def create(
     summary="Start the instance of this name",
     openapi_extra=described_by(StartByNameBody),
 )
-async def start_by_name(body: JsonBody, on: Exchange) -> StartAnswer:
+async def start_by_name(body: JsonBody, on: Exchange, key: OnceKey) -> StartAnswer:
     request = parse_start(body, on.instances.defaults, by_name=True)
     assert request.instance_name is not None
-    return await _start(ByName(request.instance_name), request, on)
+    return await _start(ByName(request.instance_name), request, on, key)
 
 
 @router.post(
@@ -135,8 +130,8 @@ async def start_by_name(body: JsonBody, on: Exchange) -> StartAnswer:
     summary="Stop the instance of this name",
     openapi_extra=described_by(ByNameBody),
 )
-async def stop_by_name(body: JsonBody, on: Exchange) -> ChangeAnswer:
-    return _changed(await on.instances.verbs.stop(_named(body), on.asker), "stopped")
+async def stop_by_name(body: JsonBody, on: Exchange, key: OnceKey) -> ChangeAnswer:
+    return _changed(await on.instances.verbs.stop(_named(body), on.asker, key), "stopped")
 
 
 @router.post(
@@ -145,8 +140,8 @@ async def stop_by_name(body: JsonBody, on: Exchange) -> ChangeAnswer:
     summary="Delete the instance of this name",
     openapi_extra=described_by(ByNameBody),
 )
-async def delete_by_name(body: JsonBody, on: Exchange) -> ChangeAnswer:
-    return _changed(await on.instances.verbs.delete(_named(body), on.asker), "deleted")
+async def delete_by_name(body: JsonBody, on: Exchange, key: OnceKey) -> ChangeAnswer:
+    return _changed(await on.instances.verbs.delete(_named(body), on.asker, key), "deleted")
 
 
 @router.post(
@@ -155,19 +150,19 @@ async def delete_by_name(body: JsonBody, on: Exchange) -> ChangeAnswer:
     summary="Start a stopped instance",
     openapi_extra=described_by(StartBody, is_required=False),
 )
-async def start(instance_id: Identifier, body: JsonBody, on: Exchange) -> StartAnswer:
+async def start(instance_id: Identifier, body: JsonBody, on: Exchange, key: OnceKey) -> StartAnswer:
     request = parse_start(body, on.instances.defaults)
-    return await _start(ById(instance_id), request, on)
+    return await _start(ById(instance_id), request, on, key)
 
 
 @router.post("/{instance_id}/stop", status_code=HTTPStatus.ACCEPTED, summary="Stop an instance")
-async def stop(instance_id: Identifier, on: Exchange, _: NoFields) -> ChangeAnswer:
-    return _changed(await on.instances.verbs.stop(ById(instance_id), on.asker), "stopped")
+async def stop(instance_id: Identifier, on: Exchange, key: OnceKey, _: NoFields) -> ChangeAnswer:
+    return _changed(await on.instances.verbs.stop(ById(instance_id), on.asker, key), "stopped")
 
 
 @router.post("/{instance_id}/restart", status_code=HTTPStatus.ACCEPTED, summary="Restart an instance")
-async def restart(instance_id: Identifier, on: Exchange, _: NoFields) -> ChangeAnswer:
-    return _changed(await on.instances.verbs.restart(ById(instance_id), on.asker), "restarted")
+async def restart(instance_id: Identifier, on: Exchange, key: OnceKey, _: NoFields) -> ChangeAnswer:
+    return _changed(await on.instances.verbs.restart(ById(instance_id), on.asker, key), "restarted")
 
 
 @router.post(
@@ -176,25 +171,25 @@ async def restart(instance_id: Identifier, on: Exchange, _: NoFields) -> ChangeA
     summary="Move an instance to another machine; its disks' content is lost",
     openapi_extra=described_by(MigrateBody),
 )
-async def migrate(instance_id: Identifier, body: JsonBody, on: Exchange) -> ChangeAnswer:
+async def migrate(instance_id: Identifier, body: JsonBody, on: Exchange, key: OnceKey) -> ChangeAnswer:
     fields = Fields(body)
     fields.refuse_unknown(("acceptDataLoss",))
     accepts_data_loss = fields.flag("acceptDataLoss")
     if fields.errors:
         raise RequestInvalid(fields.errors)
     outcome = await on.instances.verbs.migrate(
-        ById(instance_id), on.asker, accepts_data_loss=accepts_data_loss
+        ById(instance_id), on.asker, key, accepts_data_loss=accepts_data_loss
     )
     return _changed(outcome, "migrated")
 
 
 @router.delete("/{instance_id}", status_code=HTTPStatus.ACCEPTED, summary="Delete an instance for good")
-async def delete(instance_id: Identifier, on: Exchange, _: NoFields) -> ChangeAnswer:
-    return _changed(await on.instances.verbs.delete(ById(instance_id), on.asker), "deleted")
+async def delete(instance_id: Identifier, on: Exchange, key: OnceKey, _: NoFields) -> ChangeAnswer:
+    return _changed(await on.instances.verbs.delete(ById(instance_id), on.asker, key), "deleted")
 
 
-async def _start(target: Target, request: StartRequest, on: Exchange) -> StartAnswer:
-    outcome = await on.instances.verbs.start(target, on.asker, request, on.instances.defaults.health)
+async def _start(target: Target, request: StartRequest, on: Exchange, key: RequestKey | None) -> StartAnswer:
+    outcome = await on.instances.verbs.start(target, on.asker, request, on.instances.defaults.health, key)
     return StartAnswer(
         **_changed(outcome, "started").model_dump(),
         estimated_ready_time=await on.instances.verbs.expected_ready_at(outcome),
@@ -249,10 +244,3 @@ def _named(body: Mapping[str, object]) -> ByName:
     if fields.errors:
         raise RequestInvalid(fields.errors)
     return ByName(name)
-
-
-def _request_key(key: str | None, caller: Caller, body: Mapping[str, object]) -> RequestKey | None:
-    if key is None:
-        return None
-    digest = hashlib.sha256(orjson.dumps(body, option=orjson.OPT_SORT_KEYS)).hexdigest()
-    return RequestKey(caller.key_id, "POST /api/instances", key, digest)

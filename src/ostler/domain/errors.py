@@ -4,8 +4,7 @@ AskedWrongly ─┬─ RequestInvalid: every wrong field at once
               ├─ NotAuthenticated · NotAllowed · OutsideProject · TooManyRequests(retry_after)
               ├─ Missing(what): an instance, product, template, operation, job or registry auth
               ├─ NoOfferAnywhere(left_out): every region tried and why · TemplateUnusable(problems)
-              ├─ InstanceTerminated · FixedBySetting(setting): what cannot be changed, or not here
-              ├─ NotOurs: an upstream of a kind to which this is not done
+              ├─ NotOurs · InstanceTerminated · FixedBySetting: it is not done to such a thing, or not here
               └─ VerbRefused(conflict) · NameAmbiguous · OverBudget · IdempotencyKeyInUse, -Reused
 """
 

@@ -223,7 +223,9 @@ def test_a_price_cap_leaves_out_what_is_dearer(home: Home) -> None:
 
 
 def test_a_refused_offer_is_followed_by_the_next_region(home: Home) -> None:
-    home.control("/faults", fault="noCapacity", route="POST *create", times=1)
+    query = {"status": "creating"}
+    until(lambda: details_in(home.api.get("/api/instances", params=query)), lambda found: found["total"] == 0)
+    home.control("/faults", fault="noCapacity", route="POST *create", times=1)  # it is for nobody else
     instance_id = home.running(regions=["CN-HK-01", "US-CA-06"], region="CN-HK-01")
     attempts = home.listed(instance_id, "attempts")
     assert [(each["number"], each["region"], each["outcome"]) for each in attempts] == [

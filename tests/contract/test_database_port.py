@@ -103,7 +103,7 @@ async def test_callbacks_and_signals_come_after_the_commit_and_before_the_caller
 
     await database.write(work)
     # PostgreSQL's first connection for signals calls every listener, too, whenever it stands
-    assert seen[0] == "work"
+    assert seen.index("work") < seen.index("callback")
     assert seen[seen.index("callback") :][:2] == ["callback", "signal"]
     assert database.is_exclusive <= (len(seen) == 3)
     stop()
@@ -176,7 +176,7 @@ async def test_the_database_clock_stands_still_within_a_transaction_and_moves_be
 async def test_what_was_asked_before_closing_is_done_and_what_comes_after_is_refused(
     database_url: str,
 ) -> None:
-    async with opened(database_url.replace("ostler.db", "other.db")) as other:
+    async with opened(database_url.replace("ostler.db", "other/other.db")) as other:
         writing = [asyncio.create_task(other.write(lambda c: c.scalar(text("SELECT 1")))) for _ in range(20)]
         await asyncio.gather(*writing)
         await other.close()

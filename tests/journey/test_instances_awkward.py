@@ -206,7 +206,7 @@ _ASKED = (
     *("POST jobs/{}/retry", "GET keys/{}", "DELETE keys/{}", "GET webhooks/{}", "POST webhooks/{}/test"),
     *("GET webhooks/deliveries/{}", "POST webhooks/deliveries/{}/replay", "POST orphans/{}/adopt"),
 )
-_FILTERS = ("jobs?instanceId={}", "events?instanceId={}", "webhooks/deliveries?endpointId={}")
+_FILTERS = ("jobs?instanceId={}", "events?limit=1&instanceId={}", "webhooks/deliveries?endpointId={}")
 _NOBODY = ["none", "a" * 100, "-_-", "23obsirprzc26mwc4k6gclwdml", "9" * 30]
 _GARBAGE = ["..x", "a" * 101, "1' OR '1'='1", "%F0%9F%A6%84", "a.b", "%20", "a%0A"]
 

@@ -1,5 +1,7 @@
 """What a create does next; and at random, that it never keeps two instances, nor two calls in flight."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +20,9 @@ from ostler.domain.attempts import (
     withdrawn,
 )
 from ostler.domain.catalogue import BillingMode
+from ostler.domain.lifecycle import State
 from ostler.domain.offers import OfferKey
+from ostler.domain.phases import CreatingPhase, Wanted
 from ostler.domain.provision_steps import (
     AwaitAnswer,
     Decision,
@@ -32,9 +36,10 @@ from ostler.domain.provision_steps import (
     Terms,
     Withdraw,
     classify,
+    may_place,
     next_step,
 )
-from tests.support.builders import a_call, after, an_attempt, an_offer_key
+from tests.support.builders import a_call, a_spec, after, an_attempt, an_instance, an_offer_key
 
 NEAR, FAR = an_offer_key(region_id="near"), an_offer_key(region_id="far")
 OFFERS = [NEAR, FAR]
@@ -123,6 +128,26 @@ def test_what_is_placed_or_adopted_is_kept(terms: Terms) -> None:
 )
 def test_nothing_more_is_tried_once_it_is_unwanted(history: list[Attempt]) -> None:
     assert next_step(history, OFFERS, UNWANTED) == NothingPlaced()
+
+
+@pytest.mark.parametrize(
+    ("history", "phase", "mode", "expected"),
+    [
+        ([], CreatingPhase.QUEUED, BillingMode.SPOT, True),
+        ([an_attempt()], CreatingPhase.PLACING, BillingMode.ON_DEMAND, True),
+        ([ended(1, Answer.NO_CAPACITY)], CreatingPhase.CHOOSING, BillingMode.SPOT, False),
+        ([lost(1), an_attempt(2)], CreatingPhase.PLACING, BillingMode.SPOT, False),
+        ([], CreatingPhase.WAITING_FOR_STOCK, BillingMode.SPOT, False),
+        ([], CreatingPhase.QUEUED, BillingMode.MONTHLY, False),
+    ],
+)
+def test_a_stop_calls_a_create_off_that_would_rent_much_later_or_for_a_term(
+    history: list[Attempt], phase: CreatingPhase, mode: BillingMode, *, expected: bool
+) -> None:
+    creating = replace(an_instance(State.CREATING, replace(a_spec(), billing_mode=mode)), phase=phase)
+    assert may_place(replace(creating, wanted=Wanted.STOPPED), history) is expected
+    assert may_place(creating, history)
+    assert not may_place(replace(creating, wanted=Wanted.TERMINATED), history)
 
 
 @pytest.mark.parametrize("answer", [Answer.NO_CAPACITY, Answer.REFUSED_HERE])

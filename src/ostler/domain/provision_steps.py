@@ -12,7 +12,9 @@ from typing import assert_never
 
 from ostler.domain.attempts import WITH_UPSTREAM, Answer, Attempt, AttemptState
 from ostler.domain.catalogue import BillingMode
+from ostler.domain.instance import Instance
 from ostler.domain.offers import OfferKey
+from ostler.domain.phases import CreatingPhase, Wanted
 
 THROTTLES_FOR_QUOTA = 3
 
@@ -118,6 +120,19 @@ class NothingPlaced:
 
 
 Step = Have | AwaitAnswer | LookUp | SendIntended | Withdraw | Place | GiveUp | NothingPlaced
+
+
+def may_place(instance: Instance, history: Sequence[Attempt]) -> bool:
+    """Tell whether another attempt may be made for a new instance.
+
+    A stop of what is being placed at this moment leaves a stopped instance, which can be started. It calls
+    the create off where that would rent something much later, or pay for a whole term, only to be stopped.
+    """
+    if instance.wanted is not Wanted.STOPPED:
+        return instance.wanted is Wanted.RUNNING
+    has_failed = any(attempt.state is not AttemptState.INTENDED for attempt in history)
+    waits = instance.phase is CreatingPhase.WAITING_FOR_STOCK
+    return not (has_failed or waits or instance.spec.billing_mode is BillingMode.MONTHLY)
 
 
 def next_step(history: Sequence[Attempt], candidates: Sequence[OfferKey], terms: Terms) -> Step:

@@ -12,7 +12,7 @@ from ostler.domain.attempts import OPEN_STATES, Attempt
 from ostler.domain.instance import Instance
 from ostler.domain.lifecycle import State
 from ostler.domain.phases import Wanted
-from ostler.domain.provision_steps import Terms
+from ostler.domain.provision_steps import Terms, may_place
 from ostler.domain.spec import OnReclaim
 from ostler.store.attempts import AttemptRow
 from ostler.store.instances import InstanceRow
@@ -46,10 +46,10 @@ class Goal:
         return tuple(each.attempt for each in self.attempts)
 
     def is_wanted(self, now: Instance) -> bool:
-        """Tell whether another attempt may be made; a stop before the first placement is a no, too."""
+        """Tell whether another attempt may be made."""
         match self.purpose:
             case Purpose.PLACE:
-                return now.wanted is Wanted.RUNNING
+                return may_place(now, self.history)
             case Purpose.RECREATE:
                 return now.wanted is not Wanted.TERMINATED
             case Purpose.CLOSE:

@@ -15,11 +15,24 @@ from pydantic import AnyHttpUrl, Field, SecretStr, ValidationError, ValidationIn
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from ostler.settings_fleet import FleetSettings
-from ostler.settings_kinds import BaseUrl, DatabaseUrl, HostName, NetworkList, SendableKey, SigningSecret
+from ostler.settings_kinds import (
+    BaseUrl,
+    DatabaseUrl,
+    HostName,
+    NetworkList,
+    SealingKey,
+    SendableKey,
+    SigningSecret,
+    is_short,
+)
 from ostler.settings_report import SettingsError, WrongSetting, unreadable_file, wrong_lines, wrong_settings
 
 Switch = Literal["on", "off"]
 ENV_FILE = Path(".env")
+
+
+_KEYS = {"OSTLER_ADMIN_KEY": "admin_key", "OSTLER_SECRET_KEY": "secret_key"}
+_LEAST_KEY = 8  # characters, where others can try them
 
 
 class Settings(FleetSettings, BaseSettings):
@@ -43,13 +56,11 @@ class Settings(FleetSettings, BaseSettings):
     admin_key: SendableKey | None = Field(
         None,
         alias="OSTLER_ADMIN_KEY",
-        min_length=16,
         description="key of the administrator; else made once, kept in the data directory",
     )
-    secret_key: SendableKey | None = Field(
+    secret_key: SealingKey | None = Field(
         None,
         alias="OSTLER_SECRET_KEY",
-        min_length=16,
         description="encrypts secrets at rest; else made once, kept in the data directory",
     )
     former_secret_keys: SecretStr | None = Field(
@@ -139,15 +150,17 @@ class Settings(FleetSettings, BaseSettings):
     def _is_safe_to_expose(cls, value: str, info: ValidationInfo[None]) -> str:
         if is_loopback(value):
             return value
-        missing = [
-            variable
-            for variable, field in (("OSTLER_ADMIN_KEY", "admin_key"), ("OSTLER_SECRET_KEY", "secret_key"))
-            if info.data.get(field, "given, but wrong") is None
-        ]
+        # a wrong one is not there, and told by itself
+        keys = {variable: info.data[field] for variable, field in _KEYS.items() if field in info.data}
+        missing = [variable for variable, key in keys.items() if key is None]
         if info.data.get("auth") == "off":
             missing.append("OSTLER_AUTH=on")
         if missing:
             msg = f"to listen beyond loopback, set {', '.join(missing)}"
+            raise ValueError(msg)
+        short = [variable for variable, key in keys.items() if is_short(key, _LEAST_KEY)]
+        if short:
+            msg = f"to listen beyond loopback, let {', '.join(short)} have at least {_LEAST_KEY} characters"
             raise ValueError(msg)
         return value
 

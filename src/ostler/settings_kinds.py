@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, AnyHttpUrl, SecretStr
 
+_REMARK = re.compile(r"\s#")
 _HOST_NAME = re.compile(r"[0-9A-Za-z_]([0-9A-Za-z_.-]*[0-9A-Za-z_.])?")
 
 
@@ -29,6 +30,13 @@ def _sendable(key: SecretStr) -> SecretStr:
         msg = "must be printable ASCII without spaces"
         raise ValueError(msg)
     return key
+
+
+def _able_to_seal(secret: SecretStr) -> SecretStr:
+    if _REMARK.search(_filled(secret).get_secret_value()):  # not every reader of such files takes it away
+        msg = "must be without a remark behind it"
+        raise ValueError(msg)
+    return secret
 
 
 def _able_to_sign(secret: SecretStr) -> SecretStr:
@@ -76,6 +84,11 @@ def _naming_a_host(text: str) -> str:
     return text
 
 
+def is_short(key: object, least: int) -> bool:
+    """Tell whether a key that is given has fewer characters than it should."""
+    return isinstance(key, SecretStr) and len(key.get_secret_value()) < least
+
+
 def networks(text: str) -> tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]:
     """Return the addresses and networks that a setting lists; raise ValueError."""
     return tuple(ipaddress.ip_network(part.strip()) for part in text.split(",") if part.strip())
@@ -102,6 +115,7 @@ def _is_base64(text: str) -> bool:
 BaseUrl: TypeAlias = Annotated[AnyHttpUrl, AfterValidator(_address_alone)]  # paths are put behind it
 HostName: TypeAlias = Annotated[str, AfterValidator(_naming_a_host)]
 SendableKey: TypeAlias = Annotated[SecretStr, AfterValidator(_sendable)]  # goes into an HTTP header
+SealingKey: TypeAlias = Annotated[SecretStr, AfterValidator(_able_to_seal)]
 SigningSecret: TypeAlias = Annotated[SecretStr, AfterValidator(_able_to_sign)]
 NetworkList: TypeAlias = Annotated[str, AfterValidator(_listing_networks)]
 DatabaseUrl: TypeAlias = Annotated[SecretStr, AfterValidator(_naming_a_database)]

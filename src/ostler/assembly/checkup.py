@@ -16,8 +16,10 @@ from ostler.cloud.lane import Lane
 from ostler.cloud.refusals import CloudRefusal, Unauthorized
 from ostler.datadir import DataDirectory, DataDirectoryError
 from ostler.settings import Settings
+from ostler.settings_kinds import is_short
 from ostler.telemetry.metrics import Metrics
 
+_GOOD_KEY = 16
 _LEAST_FREE_BYTES = 512 * 1024 * 1024
 _MOST_SKEW_S = 5.0
 
@@ -56,6 +58,9 @@ def _keys(settings: Settings) -> Finding:
     if settings.auth == "off":
         detail = "no key is asked for; only this machine is answered"
         return Finding("keys", Verdict.WARNING, detail, "OSTLER_AUTH=on asks for one")
+    if is_short(settings.admin_key, _GOOD_KEY) or is_short(settings.secret_key, _GOOD_KEY):
+        detail = f"one of them has fewer than {_GOOD_KEY} characters"
+        return Finding("keys", Verdict.WARNING, detail, "make them by `openssl rand -hex 32`")
     made = settings.admin_key is None or settings.secret_key is None
     return Finding("keys", Verdict.OK, "kept in the data directory" if made else "given by the settings")
 

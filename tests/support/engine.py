@@ -38,7 +38,7 @@ PATIENCE_S = 40.0
 QUICK = EngineConfig(
     owner="test",
     term=timedelta(seconds=1.5),
-    leader_term=timedelta(seconds=1.5),
+    leader_term=timedelta(seconds=4.5),  # so that no stall of a busy machine makes a lead pass on
     shortest_poll=timedelta(seconds=0.05),
     longest_poll=timedelta(seconds=0.1),
     grace=timedelta(seconds=0.5),

@@ -24,7 +24,7 @@ from tests.support.databases import CACHE, address, served
 KEY = f"ostler_{secrets.token_hex(16)}"
 BIN = Path(sys.executable).parent
 PRODUCT, TEMPLATE = "RTX 4090 24GB", "102"
-_SHELF = {"product_id": "productId", "cluster_id": "clusterId", "mode": "mode"}
+_SHELF = ("productId", "clusterId", "mode")
 _PATIENCE_S = 60
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = resource.getpagesize()
@@ -73,7 +73,7 @@ class Site:
         """Let the cloud have more of everything than is asked for, and the account the money for it."""
         shelves = self.sim.get("/_sim/stock").json()["stock"]
         for shelf in shelves:
-            self.control("/stock", **{name: shelf[key] for key, name in _SHELF.items()}, free=1_000_000)
+            self.control("/stock", **{name: shelf[name] for name in _SHELF}, free=1_000_000)
         self.control("/balance", usd=1e9)
 
     def created(self, name: str, **changes: object) -> str:

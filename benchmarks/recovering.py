@@ -1,6 +1,6 @@
 """How soon work goes on after `kill -9`: by the same server started again, and by another replica.
 
-Creates are accepted while the cloud is too slow to answer, the server is killed, and the clock runs from the
+Creates are accepted while the cloud is slow to make them, the server is killed, and the clock runs from the
 restart (or, for a replica, from the kill) to the next call that arrives at the cloud.
 """
 
@@ -50,7 +50,7 @@ def _killed(found: Site) -> int:
     """Kill a server that has much to do; return how many creates had arrived at the cloud by then."""
     found.stock_up()
     found.created("warm")
-    found.control("/faults", fault="latency", seconds=_SLOW_S, times=None, share=1.0)
+    found.control("/faults", route="POST *create", fault="latency", seconds=_SLOW_S, times=None, share=1.0)
     for number in range(CREATES):
         found.created(f"bench-{number}")
     found.ostler.process.send_signal(signal.SIGKILL)

@@ -4,9 +4,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, Engine, NullPool, create_engine, make_url, select
+from sqlalchemy import Connection, Engine, NullPool, create_engine, func, make_url, select
 
 from ostler.domain.lifecycle import State
+from ostler.domain.operations import Outcome
 from ostler.store.attempts import has_open_attempt
 from ostler.store.instances import rows_in_states
 from ostler.store.jobs import JobStatus, jobs
@@ -54,6 +55,12 @@ def compared_rows(connection: Connection) -> list[Ours]:
     still_open = connection.execute(
         select(operations.c.instance_id, operations.c.kind).where(operations.c.outcome.is_(None))
     ).all()
+    newest = func.row_number().over(partition_by=operations.c.instance_id, order_by=operations.c.id.desc())
+    numbered = select(operations.c.instance_id, operations.c.outcome, newest.label("number")).subquery()
+    last = select(numbered.c.instance_id).where(
+        numbered.c.number == 1, numbered.c.outcome == Outcome.FAILED.value
+    )
+    failed = set(connection.execute(last).scalars())
     return [
         Ours(
             id=row.instance.id,
@@ -62,6 +69,7 @@ def compared_rows(connection: Connection) -> list[Ours]:
             predecessor_id=row.instance.predecessor_id,
             open_operations=tuple(kind for owner, kind in still_open if owner == row.instance.id),
             has_open_attempt=has_open_attempt(connection, row.instance.id),
+            has_told_failure=row.instance.id in failed,
         )
         for row in rows_in_states(connection, list(State))
     ]

@@ -212,7 +212,11 @@ class Ostler:
     async def stop(self) -> None:
         """End the process properly."""
         await self.engine.stop()
-        await self.memory.keep()
+        try:
+            await self.memory.keep()
+        except asyncio.CancelledError:
+            if not self.database.stop_point.is_dead:  # else it died at its last write
+                raise
         await self.transport.aclose()
 
     async def kill(self) -> None:

@@ -16,6 +16,7 @@ from ostler.domain.upstream import REMOVAL
 from ostler.domain.work import WorkKind
 from ostler.engine.kind import JobContext
 from ostler.engine.outcome import Done, Outcome, Wait
+from ostler.jobs.recover import is_to_recover
 from ostler.jobs.workshop import Workshop, retry_after
 
 _LOOK_AFTER = timedelta(seconds=5)
@@ -32,7 +33,8 @@ class ClearPredecessor:
         if row is None or row.instance.predecessor_id is None:
             return Done()
         instance = row.instance
-        is_due = instance.is_usable or instance.state in {State.TERMINATING, State.TERMINATED}
+        is_over = instance.state in {State.TERMINATING, State.TERMINATED}
+        is_due = instance.is_usable or is_over or is_to_recover(instance)
         if not is_due:  # the new one is not usable any more: its own way decides, and asks again
             return Done()
         return await self._clear(context, row.instance.predecessor_id)
@@ -54,4 +56,6 @@ def _cleared(instance: Instance, predecessor_id: str) -> Change:
     if instance.predecessor_id != predecessor_id:
         return Change(instance)
     change = Change(replace(instance, predecessor_id=None))
-    return change.asking(WorkKind.DELETE) if instance.state is State.TERMINATING else change
+    if instance.state is State.TERMINATING:
+        return change.asking(WorkKind.DELETE)
+    return change.asking(WorkKind.RECOVER) if is_to_recover(instance) else change

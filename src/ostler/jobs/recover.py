@@ -10,15 +10,16 @@ from sqlalchemy import Connection
 
 from ostler.domain.conflicts import Verb
 from ostler.domain.errors import VerbRefused
-from ostler.domain.instance import Instance
+from ostler.domain.instance import Change, Instance
 from ostler.domain.intents import Order
 from ostler.domain.lifecycle import State
 from ostler.domain.phases import Wanted
 from ostler.domain.spec import OnReclaim
+from ostler.domain.work import WorkKind
 from ostler.engine.kind import JobContext
 from ostler.engine.outcome import Done, Outcome
 from ostler.jobs.workshop import Workshop
-from ostler.usecases.record import Occasion
+from ostler.usecases.record import Edit, Occasion
 from ostler.usecases.verbs import Verbs
 
 
@@ -38,8 +39,14 @@ class Recover:
 
         def write(connection: Connection) -> None:
             row = self.shop.recorder.lock(connection, context.subject)
-            if is_to_recover(row.instance):
-                self.verbs.carry_out(connection, context.subject, order, Occasion(at, "recovery"))
+            occasion = Occasion(at, "recovery")
+            if not is_to_recover(row.instance):
+                return
+            if row.instance.predecessor_id is not None:  # what replaced it was taken back, too
+                change = Change(row.instance).asking(WorkKind.CLEAR_PREDECESSOR)
+                self.shop.recorder.write(connection, row, Edit(change), occasion)
+                return
+            self.verbs.carry_out(connection, context.subject, order, occasion)
 
         try:
             await context.write(write)

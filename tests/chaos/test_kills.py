@@ -22,7 +22,9 @@ pytestmark = pytest.mark.timeout(1800)  # of a batch; each of its seeds ends by 
 
 SEEDS = seeds_asked("OSTLER_TEST_KILLS", 10)
 _SHARE = 0.02  # of all calls, for each kind of fault
-_BATCH = 10
+_BATCH = (
+    5  # each has servers with pools of their own, and the PostgreSQL of the tests takes a hundred clients
+)
 
 
 def batches(seeds: Sequence[int]) -> list[Sequence[int]]:
